@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One function a verb, each in the file of its name: it adds the verb's subcommand to `app` and, when the user chose it, sets
+// `action`. main() runs the action and turns exceptions into messages and exit codes; nothing below main exits.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace dtrain::cli {
+
+using Action = std::function<int()>;  // returns the exit code
+
+}  // namespace dtrain::cli
