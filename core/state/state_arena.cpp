@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
+#include <limits>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <utility>
@@ -16,6 +18,17 @@ namespace {
 constexpr std::size_t kPage = 4096;
 
 std::size_t page_aligned(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+// MemAvailable of proc(5), in bytes; unlimited where it cannot be read.
+std::size_t available_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::string key;
+  std::size_t kibibytes = 0;
+  for (std::string unit; file >> key >> kibibytes; std::getline(file, unit)) {
+    if (key == "MemAvailable:") return kibibytes * 1024;
+  }
+  return std::numeric_limits<std::size_t>::max();
+}
 
 [[noreturn]] void out_of_memory(const char* what, std::size_t bytes) {
   throw UserError(std::string(what) + ": cannot get " + std::to_string(bytes) + " bytes: " + std::strerror(errno),
@@ -36,6 +49,11 @@ StateArena::StateArena(const std::string& name, std::vector<Region> regions) : r
     bytes_ += page_aligned(region.elements * sizeof(float));
   }
   if (bytes_ == 0) bytes_ = kPage;
+  // Asking the kernel for more than there is would wake the OOM killer, which may choose another process.
+  if (bytes_ > available_memory()) {
+    errno = ENOMEM;
+    out_of_memory("memory for training state", bytes_);
+  }
   fd_ = ::memfd_create(("dtrain-" + name).c_str(), MFD_CLOEXEC);
   if (fd_ < 0 || ::ftruncate(fd_, static_cast<off_t>(bytes_)) != 0) {
     if (fd_ >= 0) ::close(std::exchange(fd_, -1));
