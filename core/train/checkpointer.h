@@ -21,9 +21,9 @@ namespace dtrain {
 // How a save ended, the same on every rank.
 struct SaveOutcome {
   std::string folder;
-  std::string error;         // empty: saved; else the first failing rank's message
+  std::string error{};       // empty: saved; else the first failing rank's message
   double seconds = 0;
-  std::vector<std::string> removed;  // by retention; known to rank 0 only
+  std::vector<std::string> removed{};  // by retention; known to rank 0 only
 };
 
 class Checkpointer {
