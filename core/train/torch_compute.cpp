@@ -29,18 +29,20 @@ at::Tensor to_tensor(const Activation& activation) {
 
 TorchCompute::TorchCompute(Setup setup)
     : s_(std::move(setup)),
-      tracker_(*s_.layout, s_.buckets),
-      working_buffers_(s_.layout->size() - s_.layout->param_end()) {
-  const auto tensors = s_.layout->tensors();
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (i < s_.layout->num_params()) {
+      layout_(s_.state->layout()),
+      tracker_(layout_, s_.buckets),
+      working_buffers_(layout_.size() - layout_.param_end()) {
+  const auto tensors = layout_.tensors();
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    if (t < layout_.num_params()) {
       // Layers see the read-only mapping: the cast only satisfies from_blob's signature, a write would fault.
-      s_.table->bind(i, const_cast<float*>(s_.arena->readable(0).data()) + tensors[i].offset);
+      s_.table->bind(s_.state->entry_of(t),
+                     const_cast<float*>(s_.state->arena().readable(0).data()) + tensors[t].offset);
     } else {
-      s_.table->bind(i, working_buffers_.data() + (tensors[i].offset - s_.layout->param_end()));
+      s_.table->bind(s_.state->entry_of(t), working_buffers_.data() + (tensors[t].offset - layout_.param_end()));
     }
   }
-  s_.table->on_grad_ready([this](std::size_t index) { tracker_.tensor_ready(index); });
+  s_.table->on_grad_ready([this](std::size_t entry) { tracker_.tensor_ready(s_.state->tensor_of(entry)); });
 }
 
 TorchCompute::~TorchCompute() { s_.table->on_grad_ready({}); }
@@ -48,17 +50,20 @@ TorchCompute::~TorchCompute() { s_.table->on_grad_ready({}); }
 void TorchCompute::set_destination(float* flat) {
   if (destination_ == flat) return;
   destination_ = flat;
-  for (std::size_t i = 0; i < s_.layout->num_params(); ++i) {
-    s_.table->bind_grad(i, flat + s_.layout->tensors()[i].offset);
+  for (std::size_t t = 0; t < layout_.num_params(); ++t) {
+    s_.table->bind_grad(s_.state->entry_of(t), flat + layout_.tensors()[t].offset);
   }
+}
+
+void TorchCompute::load_buffers() {
+  const auto committed = s_.state->arena().readable(0).subspan(layout_.param_end());
+  if (!committed.empty()) std::memcpy(working_buffers_.data(), committed.data(), committed.size_bytes());
 }
 
 void TorchCompute::prepare(const FedBatch& fed, int micro_batch) {
   DTRAIN_CHECK(fed.index == micro_batch, "the loader gave micro-batch " + std::to_string(fed.index) + ", the step wants " +
                                              std::to_string(micro_batch));
-  // Buffers start from the committed values in every micro-batch.
-  const auto committed = s_.arena->readable(0).subspan(s_.layout->param_end());
-  if (!committed.empty()) std::memcpy(working_buffers_.data(), committed.data(), committed.size_bytes());
+  load_buffers();  // every micro-batch starts from the committed ones
   // Modules that draw from libtorch's own generator get a stream that depends on the micro-batch's place alone.
   auto generator = at::detail::getDefaultCPUGenerator();
   const std::lock_guard lock(generator.mutex());
@@ -77,7 +82,7 @@ void TorchCompute::record(const FedBatch& fed, const LossValue& value) {
 
 void TorchCompute::add_buffers(std::int64_t samples) {
   const auto values = working_buffers_.span();
-  float* out = destination_ + s_.layout->param_end();
+  float* out = destination_ + layout_.param_end();
   for (std::size_t i = 0; i < values.size(); ++i) out[i] += static_cast<float>(samples) * values[i];
 }
 

@@ -16,10 +16,9 @@
 #include <dtrain/strategy.h>
 
 #include "core/nn/parameter_table.h"
-#include "core/state/flat_layout.h"
-#include "core/state/state_arena.h"
 #include "core/train/batch_feed.h"
 #include "core/train/commit.h"
+#include "core/train/model_state.h"
 
 namespace dtrain {
 
@@ -47,8 +46,7 @@ class TorchCompute final : public Compute {
     Model* model = nullptr;
     Loss* loss = nullptr;
     ParameterTable* table = nullptr;
-    const FlatLayout* layout = nullptr;
-    const StateArena* arena = nullptr;
+    const ModelState* state = nullptr;
     BatchFeed* feed = nullptr;
     StepCommit* commit = nullptr;
     std::uint64_t seed = 0;
@@ -60,6 +58,9 @@ class TorchCompute final : public Compute {
 
   // Flat buffer that gradients and sample-weighted buffers are added to from now on.
   void set_destination(float* flat);
+
+  // Puts the committed buffers where the model sees them.
+  void load_buffers();
 
   void forward_backward(int micro_batch, BucketListener* last) override;
   int num_layers() const override;
@@ -79,6 +80,7 @@ class TorchCompute final : public Compute {
   void add_buffers(std::int64_t samples);
 
   Setup s_;
+  const FlatLayout& layout_;
   BucketTracker tracker_;
   FloatBuffer working_buffers_;  // what modules see as their buffers during a micro-batch
   float* destination_ = nullptr;
