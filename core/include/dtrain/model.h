@@ -42,7 +42,7 @@ struct Init {
 struct ParamSpec {
   std::string name;  // full dotted path, unique in the model
   std::vector<std::int64_t> shape;
-  Init init;
+  Init init = {};
   int shard_dim = -1;  // dimension that tensor parallelism cuts; -1: replicated
 };
 

@@ -20,27 +20,9 @@
 
 #include "core/ckpt/checkpoint_store.h"
 #include "plugins/stores/local/local_store.h"
+#include "tests/support/temp_folder.h"
 
 namespace dtrain {
-
-class TempFolder {
- public:
-  TempFolder() {
-    auto name = (std::filesystem::temp_directory_path() / "dtrain-ckpt-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::system_error(errno, std::generic_category(), name);
-    path_ = name;
-  }
-  ~TempFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline std::string read_file(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
