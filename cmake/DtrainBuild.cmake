@@ -2,7 +2,7 @@
 # Flags and the few functions with which every folder declares its one target.
 
 add_library(dtrain_flags INTERFACE)
-target_compile_options(dtrain_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -fno-math-errno)
+target_compile_options(dtrain_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -fno-math-errno -ffp-contract=off)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # False positives on std::string concatenation (GCC bugs 105329 and 105651).
   target_compile_options(dtrain_flags INTERFACE -Wno-restrict -Wno-stringop-overflow)

@@ -42,7 +42,7 @@ struct Init {
 struct ParamSpec {
   std::string name;  // full dotted path, unique in the model
   std::vector<std::int64_t> shape;
-  Init init;
+  Init init = {};
   int shard_dim = -1;  // dimension that tensor parallelism cuts; -1: replicated
 };
 
@@ -65,6 +65,12 @@ class Params {
   // Running state that is not trained (BatchNorm statistics). A layer updates it in place while batch.training; each
   // micro-batch starts from the committed values, and a step commits the sample-weighted mean over its micro-batches.
   virtual at::Tensor buffer(const ParamSpec& spec) = 0;
+  // Takes in a contiguous fp32 leaf that exists already (of a torch::nn::Module). Its present values are its first values:
+  // they must be a pure function of the seed. The host moves them into its own memory; the tensor object stays the same.
+  enum class Role : std::uint8_t { parameter, buffer };
+  virtual void adopt(const std::string& name, const at::Tensor& tensor, Role role) = 0;
+  // What was registered under the full name, for layers that share a weight. UserError when nothing was.
+  virtual at::Tensor registered(const std::string& name) const = 0;
 
  protected:
   ~Params() = default;
@@ -121,6 +127,9 @@ class Rng {
   // Mask of `shape` (first dimension: samples of `batch`): 0 with probability p, else 1 / (1 - p). fp32.
   virtual at::Tensor dropout_mask(at::IntArrayRef shape, double p, const Batch& batch, std::string_view path,
                                   std::uint32_t call) = 0;
+  // Seed of libtorch's default generator for code that draws from it: keyed by (seed, `path`) while a model is built
+  // (`batch` null), else by (seed, step, first sample position, `path`).
+  virtual std::uint64_t generator_seed(std::string_view path, const Batch* batch) = 0;
 
  protected:
   ~Rng() = default;
@@ -166,6 +175,11 @@ class Build {
   }
   at::Tensor buffer(std::string_view name, std::vector<std::int64_t> shape, Init init) const {
     return services_.params->buffer({(*this / name).path(), std::move(shape), init, -1});
+  }
+  // A tensor that a layer below this place has registered, such as "tok.weight".
+  at::Tensor registered(std::string_view name) const { return services_.params->registered((*this / name).path()); }
+  void adopt(std::string_view name, const at::Tensor& tensor, Params::Role role) const {
+    services_.params->adopt((*this / name).path(), tensor, role);
   }
 
   LayerPtr linear(std::string_view name, std::int64_t in, std::int64_t out, bool bias = true) const {

@@ -3,10 +3,11 @@
 // Optimizers. The host owns parameters, state slots, learning rate, weight decay, groups, clipping and the number of updates;
 // an optimizer is only the arithmetic. Independent of libtorch.
 //
-// An elementwise optimizer is one static function over values:
+// An elementwise optimizer is one static function over values (<dtrain/elementwise.h> makes it a component):
 //
 //   struct Sgd {
 //     struct Options { ...; constexpr void describe(Schema&); };
+//     Options options;
 //     static constexpr std::array<std::string_view, 1> slots = {"momentum"};
 //     struct Coefficients { float lr, decay, momentum; };
 //     Coefficients coefficients(const UpdateScalars& u) const;                    // once an update and group
@@ -74,3 +75,5 @@ constexpr ComponentDeclaration optimizer(std::string_view name) {
 }
 
 }  // namespace dtrain
+
+#include <dtrain/elementwise.h>

@@ -26,7 +26,8 @@ struct ObjectInfo {
 };
 
 // Failure of any call: RecoverableError (store_unavailable) that names key, operation and the system's error text (and, for
-// a full disk, the bytes that were to be written). A failed or abandoned write leaves no object under its key.
+// a full disk, the bytes that were to be written). A failed or abandoned write leaves no object under its key; that of a
+// killed process may leave `key`.unfinished, which is listed, so that whoever owns the prefix finds and removes it.
 class ObjectWriter {
  public:
   virtual ~ObjectWriter() = default;  // without finish(): nothing remains
