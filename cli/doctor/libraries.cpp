@@ -66,11 +66,16 @@ std::string examine(const std::vector<std::string>& candidates) {
   if (torch == nullptr) return out.str() + "error " + error + '\n';
   out << "libtorch " << file_of(::dlsym(torch, "_ZN2at15get_num_threadsEv")) << '\n';
   if (void* gemm = ::dlsym(torch, "sgemm_"); gemm != nullptr) {
-    out << "blas " << file_of(gemm) << '\n';
-    if (void* config = ::dlsym(torch, "openblas_get_config"))
-      out << "blas_config " << reinterpret_cast<Text>(config)() << '\n';
-    if (void* core = ::dlsym(torch, "openblas_get_corename"))
-      out << "blas_core " << reinterpret_cast<Text>(core)() << '\n';
+    const auto file = file_of(gemm);
+    out << "blas " << file << '\n';
+    // Asked of that file and what it needs: another of libtorch's libraries may bring an OpenBLAS that libtorch does
+    // not use.
+    if (void* blas = ::dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD); blas != nullptr && blas != torch) {
+      const auto config = reinterpret_cast<Text>(::dlsym(blas, "openblas_get_config"));
+      const auto core = reinterpret_cast<Text>(::dlsym(blas, "openblas_get_corename"));
+      if (config != nullptr) out << "blas_config " << config() << '\n';
+      if (core != nullptr) out << "blas_core " << core() << '\n';
+    }
     out << "gflops " << measure(reinterpret_cast<Gemm>(gemm)) << '\n';
   }
   return out.str();

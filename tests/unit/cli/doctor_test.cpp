@@ -184,6 +184,31 @@ TEST(DoctorLibraries, AChildThatHangsIsEnded) {
   EXPECT_EQ(probe_libraries({"libc.so.6"}, std::chrono::milliseconds(0)).error, "loading it took longer than 0 ms");
 }
 
+// A libtorch whose own BLAS is the reference while another library that it needs brings an OpenBLAS along, as happens
+// on Debian.
+TEST(DoctorLibraries, AsksTheLibraryThatHasTheProductNotAnyOpenBlas) {
+  const auto facts = probe_libraries({DOCTOR_FIXTURES "/libdoctor_torch.so"}, std::chrono::seconds(20));
+  EXPECT_EQ(facts.error, "");
+  EXPECT_THAT(facts.libtorch, testing::EndsWith("/libdoctor_torch.so"));
+  EXPECT_THAT(facts.blas, testing::EndsWith("/libdoctor_blas.so"));
+  EXPECT_EQ(facts.blas_config, "");
+  EXPECT_GT(facts.gflops, 0);
+  EXPECT_EQ(judge_blas(facts).verdict, Verdict::warn);
+}
+
+TEST(DoctorLibraries, RecognisesOpenBlas) {
+  const auto facts = probe_libraries({DOCTOR_FIXTURES "/libdoctor_torch_openblas.so"}, std::chrono::seconds(20));
+  EXPECT_THAT(facts.blas, testing::EndsWith("/libdoctor_openblas.so"));
+  EXPECT_EQ(facts.blas_config, "OpenBLAS 9.9");
+  EXPECT_EQ(facts.blas_core, "Abacus");
+  EXPECT_EQ(judge_blas(facts).verdict, Verdict::ok);
+}
+
+TEST(DoctorLibraries, ACrashWhileLoadingIsAFinding) {
+  EXPECT_EQ(probe_libraries({DOCTOR_FIXTURES "/libdoctor_crash.so"}, std::chrono::seconds(20)).error,
+            "the process that loaded it was killed by signal 6 (SIGABRT)");
+}
+
 TEST(DoctorLibraries, ReferenceBlasIsAWarning) {
   LibraryFacts facts{.libtorch = "/usr/lib/libtorch_cpu.so.1.13.0", .error = {}, .blas = "/usr/lib/blas/libblas.so.3"};
   facts.gflops = 4.4;
