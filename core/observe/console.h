@@ -20,6 +20,7 @@ class Console {
 
   void lines(std::string_view text);  // ends with a newline
   void live(std::string_view text);   // without one; cut to the width; nothing when this is no terminal
+  bool has_live() const { return !live_.empty(); }
   void end_live();                    // what the live line shows last stays
 
   // The descriptor while output waits for it, else -1.

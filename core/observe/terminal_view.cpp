@@ -6,6 +6,11 @@
 #include "core/observe/text_table.h"
 
 namespace dtrain {
+namespace {
+
+constexpr std::chrono::milliseconds kRedraw{100};
+
+}  // namespace
 
 void TerminalView::note(std::string_view text) { console_.lines("dtrain: " + std::string(text) + "\n"); }
 
@@ -28,10 +33,17 @@ void TerminalView::step(const std::string& json) {
   const auto now = Progress::Clock::now();
   progress_->add(json, now);
   if (console_.terminal()) {
+    if (now - drawn_ < kRedraw) return;
+    drawn_ = now;
     console_.live(progress_->text());
   } else if (progress_->line_due(now)) {
     console_.lines(progress_->text() + "\n");
   }
+}
+
+void TerminalView::finish() {
+  if (progress_ && console_.has_live()) console_.live(progress_->text());
+  console_.end_live();
 }
 
 void TerminalView::report(const std::string& json) {
@@ -40,7 +52,7 @@ void TerminalView::report(const std::string& json) {
   if (event == "step") return step(json);
   if (event == "summary") {
     summary_ = json;
-    console_.end_live();
+    finish();
     console_.lines("summary\n" + text_table(json_rows(json)));
     return;
   }

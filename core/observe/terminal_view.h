@@ -24,7 +24,7 @@ class TerminalView final : public RunView {
   int blocked_output() const override { return console_.blocked(); }
   void continue_output() override { console_.pump(); }
 
-  void finish() { console_.end_live(); }
+  void finish();  // nothing more comes: the live line shows the newest step and stays
   const std::string& summary() const { return summary_; }      // JSON; empty when there was none
   const std::string& last_step() const { return last_step_; }  // JSON; empty when there was none
 
@@ -33,6 +33,7 @@ class TerminalView final : public RunView {
 
   Console& console_;
   std::optional<Progress> progress_;
+  Progress::Clock::time_point drawn_{};
   std::string summary_;
   std::string last_step_;
 };
