@@ -33,8 +33,9 @@ void check_one_thread() {
   if (names.size() == 1) return;
   std::string list;
   for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
-  DTRAIN_CHECK(names.size() == 1, "the host process has " + std::to_string(names.size()) +
-                                      " threads after preparing (" + list + "); workers cannot be forked from it");
+  throw UserError("the host process has " + std::to_string(names.size()) + " threads after preparing (" + list +
+                      "); workers cannot be forked from it",
+                  "a plugin may start threads in a worker only, not when it is loaded or prepared");
 }
 
 class Host final : public PrepareWatch {

@@ -8,8 +8,8 @@
 
 namespace dtrain {
 
-// Environment variables from which numeric libraries take a thread count. Threads are part of what decides a run's bits, so
-// the recipe alone sets them and the launcher overrides the environment.
+// Environment variables from which numeric libraries take a thread count. Threads are part of what decides a run's
+// bits, so the recipe alone sets them and the launcher overrides the environment.
 inline constexpr std::array<const char*, 3> kThreadVariables = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
                                                                 "MKL_NUM_THREADS"};
 

@@ -56,8 +56,9 @@ TEST_F(LaunchTest, AUserErrorKeepsPlaceAndHint) {
 
 TEST_F(LaunchTest, AHostWithThreadsIsRefused) {
   FakeRun run(dir_, {.plan = R"({"prepare": "thread"})"});
-  EXPECT_EQ(run.wait(), 1) << run.output();
-  EXPECT_THAT(run.outcome().message, HasSubstr("the host process has 2 threads after preparing"));
+  EXPECT_EQ(run.wait(), 2) << run.output();
+  EXPECT_EQ(run.outcome().message,
+            "the host process has 2 threads after preparing (dtrain-host, dtrain-host); workers cannot be forked from it");
 }
 
 TEST_F(LaunchTest, AMissingRuntimeIsNamed) {

@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(B54, SignalAt,
 TEST_F(SignalTest, ASignalDuringTheLastSaveLeavesOneSave) {
   FakeRun run(dir_, {.plan = R"({"steps": 3, "save_ms": 700})"});
   ASSERT_TRUE(run.wait_for("\"step\":2"));  // the last step: saving comes next
-  ::kill(run.workers().at(1), SIGTERM);
+  ::kill(run.workers().at(0), SIGTERM);
   EXPECT_EQ(run.wait(), 143) << run.output();
   EXPECT_EQ(saved_once(run.outcome().run_dir), 3);
 }
