@@ -6,12 +6,25 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <charconv>
 #include <cmath>
+#include <string>
 
 namespace dtrain {
 
 static_assert(std::endian::native == std::endian::little);
+
+namespace {
+
+std::string format(double value) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return std::string(text.data(), end);
+}
+
+}  // namespace
 
 std::uint64_t hash_ids(std::span<const std::uint64_t> ids) {
   return XXH3_64bits(ids.data(), ids.size_bytes());
@@ -28,8 +41,8 @@ Sampler::Sampler(std::vector<Source> sources, std::uint64_t seed, bool shuffle)
     if (source.samples < 1) throw UserError(name + " has no samples", "check its path, or leave the source out");
     const double draws = std::round(source.weight * static_cast<double>(source.samples));
     if (!(draws >= 1 && draws < 0x1.0p48)) {
-      throw UserError(name + ": weight " + std::to_string(source.weight) + " of " + std::to_string(source.samples) +
-                          " samples makes " + std::to_string(draws) + " samples an epoch; allowed are 1 to 2^48",
+      throw UserError(name + ": weight " + format(source.weight) + " of " + std::to_string(source.samples) +
+                          " samples makes " + format(draws) + " samples an epoch; allowed are 1 to 2^48",
                       "change the weight: 1 uses every sample once an epoch");
     }
     end += static_cast<std::int64_t>(draws);

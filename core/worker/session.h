@@ -5,9 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,21 +19,39 @@
 #include <dtrain/optimizer.h>
 #include <dtrain/schedule.h>
 #include <dtrain/store.h>
-#include <dtrain/tokenizer.h>
 
 #include "core/ckpt/checkpoint_store.h"
-#include "core/nn/parameter_table.h"
-#include "core/nn/services.h"
-#include "core/plan/run_request.h"
+#include "core/data/opened_data.h"
+#include "core/nn/model_workshop.h"
+#include "core/plan/plan.h"
 #include "core/plugin/loader.h"
 
 namespace dtrain {
 
-// A plan's components, alive. Order of members is order of construction.
-struct Components {
+// Told before a plugin's code runs (its file), and after (an empty name).
+using LoadingWatch = std::function<void(std::string_view plugin_file)>;
+
+// Loads every plugin of the plan. UserError as PluginLoader::load says, or when a file changed since the plan was made.
+std::vector<PluginRecord> load_plugins(const Plan& plan, PluginLoader& loader, const LoadingWatch& watch);
+
+// The objects of a run that do not depend on rank or world size. Members in order of construction.
+struct Session {
+  Session(Plan plan, const LoadingWatch& watch);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  Plan plan;
   PluginLoader loader;
-  std::vector<PluginRecord> plugins;  // what was loaded, for the manifest
-  ComponentPtr<Tokenizer> tokenizer;  // null when the recipe names none
+  std::vector<PluginRecord> plugins;
+  OpenedData data;
+  ModelWorkshop workshop;
+  ComponentPtr<Model> model;
+  ComponentPtr<Loss> loss;
+  ComponentPtr<Optimizer> optimizer;
+  ComponentPtr<Schedule> schedule;
+  std::vector<std::pair<std::string, ComponentPtr<Metric>>> metrics;
+
+  std::int64_t parameters() const;  // elements that are trained
 };
 
 }  // namespace dtrain

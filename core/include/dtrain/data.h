@@ -67,7 +67,7 @@ class DataSet {
   virtual const DataInfo& info() const = 0;
   virtual std::int64_t size() const = 0;  // samples; constant
 
-  // Writes sample `index` in [0, size()) into out[i], which has info().fields[i].bytes() bytes (8-byte aligned). `draws` are
+  // Writes sample `index` in [0, size()) into out[i], which has info().fields[i].bytes() bytes and is aligned for its type. `draws` are
   // this sample's random numbers for augmentation; they depend on (seed, epoch, index) alone. Called from several threads at
   // once. Throws UserError (bad data: names file and position).
   virtual void read(std::int64_t index, rng::Stream& draws, std::span<const std::span<std::byte>> out) const = 0;
