@@ -14,4 +14,6 @@ namespace dtrain::cli {
 
 using Action = std::function<int()>;  // returns the exit code
 
+void add_ledger(CLI::App& app, Action& action);
+
 }  // namespace dtrain::cli
