@@ -3,6 +3,8 @@
 
 #include <dtrain/error.h>
 
+#include <new>
+
 namespace dtrain {
 namespace {
 
@@ -26,8 +28,10 @@ class Checker {
       problem("step " + std::to_string(entry.step) + " stands where step " + std::to_string(expected) + " should");
     }
     if (entry.step < 1) return;
-    last_ = entry.step;
     const auto samples = layout_.step(entry.step - 1);
+    std::int64_t draws = 0;
+    if (__builtin_mul_overflow(sampler_.epoch_size(), samples.epoch + 2, &draws)) return;  // no run is that long
+    last_ = entry.step;
     count_epochs(samples.epoch);
     ++report_.steps;
     std::vector<int> seen(static_cast<std::size_t>(samples.micro_batches));
@@ -127,7 +131,7 @@ std::string number(std::int64_t n, const std::string& what) {
 
 }  // namespace
 
-LedgerReport check_ledger(LedgerReader& ledger) {
+LedgerReport check_ledger(LedgerReader& ledger) try {
   Checker checker(ledger.header());
   while (true) {
     try {
@@ -139,6 +143,9 @@ LedgerReport check_ledger(LedgerReader& ledger) {
     }
   }
   return checker.finish(ledger.torn());
+} catch (const std::bad_alloc&) {
+  throw UserError("too little memory to count the samples of the ledger: 4 bytes are needed for each of the sources",
+                  "check it on a machine with more memory", {}, 1);
 }
 
 std::string describe(const LedgerReport& report) {
