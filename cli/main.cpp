@@ -12,7 +12,12 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   // One line a verb, in the order of --help.
   dtrain::cli::add_ledger(app, action);
+  dtrain::cli::add_ps(app, action);
+  dtrain::cli::add_status(app, action);
+  dtrain::cli::add_logs(app, action);
+  dtrain::cli::add_stop(app, action);
   dtrain::cli::add_doctor(app, action);
+  dtrain::cli::add_processes(app, action);
 
   try {
     app.parse(argc, argv);
