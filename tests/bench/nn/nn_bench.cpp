@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/bench/nn/plain_gpt.h"
 #include "tests/contract/plugin_component.h"
-#include "tests/parity/plain_gpt.h"
 #include "tests/unit/nn/model_bench.h"
 
 namespace {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gpt model written with plain ATen operations, as a PyTorch user would write it: the reference for parity tests
-// and the opponent in benchmarks.
+// The gpt model written with plain ATen operations, as a PyTorch user would write it: the opponent of dtrain's layers.
 #pragma once
 
 #include <ATen/ATen.h>
