@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <iostream>
+#include <dtrain/error.h>
 
 #include <CLI/CLI.hpp>
-
-#include <dtrain/error.h>
+#include <iostream>
 
 #include "cli/verbs.h"
 
@@ -12,6 +11,8 @@ int main(int argc, char** argv) {
   dtrain::cli::Action action;
   app.require_subcommand(1);
   // One line a verb, in the order of --help.
+  dtrain::cli::add_ledger(app, action);
+  dtrain::cli::add_doctor(app, action);
 
   try {
     app.parse(argc, argv);

@@ -23,13 +23,8 @@ target_include_directories(dtrain_sdk INTERFACE
   "${CMAKE_SOURCE_DIR}/core/include" "${CMAKE_BINARY_DIR}/include")
 target_compile_features(dtrain_sdk INTERFACE cxx_std_20)
 
-# libtorch, as a system include so that its headers do not meet our warnings.
 if(DTRAIN_WITH_TORCH)
-  find_package(Torch REQUIRED)
-  add_library(dtrain_torch INTERFACE)
-  target_include_directories(dtrain_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
-  target_compile_options(dtrain_torch INTERFACE ${TORCH_CXX_FLAGS})
-  target_link_libraries(dtrain_torch INTERFACE ${TORCH_LIBRARIES})
+  include(DtrainTorch)
 
   # One precompiled header for everything that includes libtorch: its headers take ten seconds to parse.
   file(WRITE "${CMAKE_BINARY_DIR}/torch_pch.cpp" "// The object that owns the precompiled header.\n")
