@@ -60,7 +60,7 @@ struct NewestCheckpoint {
 struct Retention {
   std::int64_t keep_last = 3;
   std::int64_t keep_best = 0;
-  std::string metric;  // a name in Manifest::metrics; checkpoints without it, or with a NaN, are never best
+  std::string metric = "loss";  // a name in Manifest::metrics; checkpoints without it, or with a NaN, are never best
   bool higher_is_better = false;
 };
 

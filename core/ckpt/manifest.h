@@ -81,7 +81,8 @@ struct Manifest {
 // The current time as Manifest::created holds it.
 std::string utc_now();
 
-// What is wrong with a tensor's slices (sorted by offset): an impossible shape, a gap, an overlap. Nothing: they cover it.
+// What is wrong with a tensor's slices (sorted by offset): an impossible shape, a gap, an overlap. Nothing: they cover
+// it.
 std::optional<std::string> coverage_problem(const TensorRecord& tensor);
 
 // Puts the ranks' files into a manifest without files. InvariantError when the slices contradict each other or do not

@@ -109,11 +109,11 @@ std::map<std::string, std::string> strings_from(const Fields& root, const char* 
   return out;
 }
 
-int checked_format(const Fields& root) {
+int checked_format(const Fields& root, std::string_view label) {
   const auto format = root.integer("format");
   if (format > kManifestFormat) {
-    throw UserError("the checkpoint has format " + std::to_string(format) + ", this dtrain knows formats up to " +
-                        std::to_string(kManifestFormat),
+    throw UserError(std::string(label) + ": the checkpoint has format " + std::to_string(format) +
+                        ", this dtrain knows formats up to " + std::to_string(kManifestFormat),
                     "use the dtrain that wrote it, or a newer one");
   }
   if (format < 1) root.fail("format " + std::to_string(format) + " has never existed");
@@ -196,7 +196,7 @@ Manifest manifest_from_json(std::string_view text, std::string_view label) {
   const auto value = ckpt::parse_strict(text, label);
   const Fields root(value, label, "");
   Manifest m;
-  m.format = checked_format(root);
+  m.format = checked_format(root, label);
   check_checksum(text, label);
   m.step = root.integer("step");
   m.updates = root.integer("updates");

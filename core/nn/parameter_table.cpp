@@ -107,6 +107,11 @@ at::Tensor ParameterTable::add(const ParamSpec& spec, at::Tensor tensor, bool bu
   return entries_.back().tensor;
 }
 
+at::Tensor ParameterTable::registered(const std::string& name) const {
+  if (const auto* entry = find(name)) return entry->tensor;
+  throw UserError("model: no tensor has the name '" + name + "' yet", "register it before the layer that shares it");
+}
+
 const ParameterTable::Entry* ParameterTable::find(std::string_view name) const {
   const auto it = index_of_.find(name);
   return it == index_of_.end() ? nullptr : &entries_[it->second];

@@ -53,6 +53,7 @@ class ParameterTable final : public Params {
   at::Tensor param(const ParamSpec& spec) override;
   at::Tensor buffer(const ParamSpec& spec) override;
   void adopt(const std::string& name, const at::Tensor& tensor, Role role) override;
+  at::Tensor registered(const std::string& name) const override;
 
   std::span<const Entry> entries() const { return entries_; }
   const Entry* find(std::string_view name) const;

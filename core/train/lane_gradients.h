@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -26,8 +27,8 @@ class FoldingGradients final : public LaneGradients {
   // `set_destination` is told the buffer of each lane that begins.
   FoldingGradients(std::size_t elements, std::vector<Range> buckets, std::function<void(float*)> set_destination);
 
-  // Prepares for a step in which this rank computes `lanes` of a tree over `total_lanes`, of which only those present have work.
-  void begin_step(std::span<const LaneView> lanes, int total_lanes, const std::vector<bool>& present);
+  // Prepares for a step in which this rank owns `range` of `lanes` lanes, of which only those present have work.
+  void begin_step(LaneRange range, int lanes, const std::vector<bool>& present);
 
   void begin_lane(int lane) override;
   void finish_lane(int lane) override;
@@ -40,15 +41,14 @@ class FoldingGradients final : public LaneGradients {
   bool is_bad(std::size_t begin, std::size_t end) const;
 
  private:
-  struct Merge {
-    std::size_t into;
-    std::size_t from;
-  };
+  const FoldingPlan::Step& step_of(int lane) const;
   void fold(int lane, Range range);
 
   std::size_t elements_;
   std::vector<Range> buckets_;
   std::function<void(float*)> set_destination_;
+  std::optional<FoldingPlan> plan_;
+  std::vector<bool> present_;  // that the plan was made for
   std::vector<FloatBuffer> buffers_;
   std::vector<LanePart> parts_;
 };

@@ -47,7 +47,7 @@ std::string recipe_difference(const std::string& saved, const std::string& now) 
   return text;
 }
 
-void check_compatible(const RunRequest& request, const Manifest& manifest, const std::string& where) {
+void check_compatible(const TrainRequest& request, const Manifest& manifest, const std::string& where) {
   if (manifest.identity != request.plan.identity) {
     throw UserError(where + " was made by another recipe, one that trains something else:" +
                         recipe_difference(manifest.recipe, request.plan.recipe),
@@ -60,7 +60,7 @@ void check_compatible(const RunRequest& request, const Manifest& manifest, const
   }
 }
 
-void accept(ResumePoint& point, const RunRequest& request, Checkpoint checkpoint, const std::string& root) {
+void accept(ResumePoint& point, const TrainRequest& request, Checkpoint checkpoint, const std::string& root) {
   const auto where = root + "/" + checkpoint.folder();
   const auto& manifest = checkpoint.manifest();
   check_compatible(request, manifest, where);
@@ -76,7 +76,7 @@ std::string skipped_sentence(const SkippedCheckpoint& skipped) {
   return "passing over " + skipped.folder + ": " + skipped.reason;
 }
 
-void resume_newest(ResumePoint& point, const RunRequest& request, const CheckpointStore& checkpoints, const std::string& root,
+void resume_newest(ResumePoint& point, const TrainRequest& request, const CheckpointStore& checkpoints, const std::string& root,
                    bool required) {
   auto newest = checkpoints.newest_verified();
   for (const auto& skipped : newest.skipped) point.notices.push_back(skipped_sentence(skipped));
@@ -106,7 +106,7 @@ CheckpointAccess open_checkpoints(const Plan& plan, const PluginLoader& loader, 
   return access;
 }
 
-ResumePoint find_resume_point(const RunRequest& request, const PluginLoader& loader, const std::string& run_dir) {
+ResumePoint find_resume_point(const TrainRequest& request, const PluginLoader& loader, const std::string& run_dir) {
   ResumePoint point;
   const auto own_root = run_dir + "/checkpoints";
   if (request.resume == "never") {

@@ -12,7 +12,7 @@
 #include <dtrain/store.h>
 
 #include "core/ckpt/checkpoint_store.h"
-#include "core/plan/run_request.h"
+#include "core/plan/train_request.h"
 #include "core/plugin/loader.h"
 #include "core/train/trainer.h"
 
@@ -39,6 +39,6 @@ struct ResumePoint {
 //   PATH   a checkpoint or run directory, which must hold a checkpoint that verifies
 // A checkpoint of another identity is refused with the differing lines of the two recipes; one of another trajectory unless
 // `allow_drift`. All refusals are UserErrors (exit 2).
-ResumePoint find_resume_point(const RunRequest& request, const PluginLoader& loader, const std::string& run_dir);
+ResumePoint find_resume_point(const TrainRequest& request, const PluginLoader& loader, const std::string& run_dir);
 
 }  // namespace dtrain

@@ -79,6 +79,7 @@ class Worker {
   ComponentPtr<Communicator> join() const;
   ModelState make_state();
   std::vector<Bucket> owned_buckets() const;
+  LaneRange lane_range(int rank) const;
   std::unique_ptr<Reducer> make_reducer();
   std::vector<std::size_t> block_owners() const;
   Checkpointer::Setup checkpointer_setup();
@@ -141,12 +142,14 @@ std::vector<Bucket> Worker::owned_buckets() const {
   return buckets;
 }
 
+LaneRange Worker::lane_range(int rank) const {
+  const auto range = lanes_of_rank(plan_.lanes, rank, seat_.world);
+  return {static_cast<int>(range.begin), static_cast<int>(range.end)};
+}
+
 std::unique_ptr<Reducer> Worker::make_reducer() {
   std::vector<LaneRange> owners;
-  for (int rank = 0; rank < seat_.world; ++rank) {
-    const auto range = lanes_of_rank(plan_.lanes, rank, seat_.world);
-    owners.push_back({static_cast<int>(range.begin), static_cast<int>(range.end)});
-  }
+  for (int rank = 0; rank < seat_.world; ++rank) owners.push_back(lane_range(rank));
   const auto lanes = static_cast<int>(plan_.lanes);
   return plan_.reduction == Reduction::canonical ? make_canonical_reducer(group_.get(), owners, lanes, buckets_)
                                                  : make_native_reducer(group_.get(), owners, lanes, buckets_);
@@ -266,7 +269,7 @@ StepView Worker::view(std::int64_t step) {
   std::vector<bool> present;
   for (std::int64_t lane = 0; lane < plan_.lanes; ++lane) present.push_back(layout.lane(samples, lane).size() > 0);
   lanes_ = layout.lane_views(samples, seat_.rank, seat_.world);
-  gradients_.begin_step(lanes_, static_cast<int>(plan_.lanes), present);
+  gradients_.begin_step(lane_range(seat_.rank), static_cast<int>(plan_.lanes), present);
   reduction_.begin_step(std::move(present));
   return {.step = step, .lanes = lanes_};
 }

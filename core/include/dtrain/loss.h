@@ -26,6 +26,22 @@ struct LossValue {
   double weight = 0;  // tokens or samples that count; 0 when none does (sum is then a differentiable 0)
 };
 
+// Which of the batch's integer targets count: those that are not negative and whose "mask", where the data have one, is not
+// zero. Bool, the shape of `targets`.
+inline at::Tensor counted_targets(const at::Tensor& targets, const Batch& batch) {
+  auto counted = targets >= 0;
+  if (batch.has("mask")) {
+    const auto& mask = batch.at("mask");
+    if (mask.numel() != targets.numel()) {
+      throw UserError("the field 'mask' has " + std::to_string(mask.numel()) + " elements, 'target' has " +
+                          std::to_string(targets.numel()),
+                      "a mask has one element for each target");
+    }
+    counted.logical_and_(mask.reshape(targets.sizes()) != 0);
+  }
+  return counted;
+}
+
 // Thread: the one that trains.
 class Loss {
  public:

@@ -69,6 +69,8 @@ class Params {
   // they must be a pure function of the seed. The host moves them into its own memory; the tensor object stays the same.
   enum class Role : std::uint8_t { parameter, buffer };
   virtual void adopt(const std::string& name, const at::Tensor& tensor, Role role) = 0;
+  // What was registered under the full name, for layers that share a weight. UserError when nothing was.
+  virtual at::Tensor registered(const std::string& name) const = 0;
 
  protected:
   ~Params() = default;
@@ -174,6 +176,8 @@ class Build {
   at::Tensor buffer(std::string_view name, std::vector<std::int64_t> shape, Init init) const {
     return services_.params->buffer({(*this / name).path(), std::move(shape), init, -1});
   }
+  // A tensor that a layer below this place has registered, such as "tok.weight".
+  at::Tensor registered(std::string_view name) const { return services_.params->registered((*this / name).path()); }
   void adopt(std::string_view name, const at::Tensor& tensor, Params::Role role) const {
     services_.params->adopt((*this / name).path(), tensor, role);
   }

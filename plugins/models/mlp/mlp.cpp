@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A multi-layer perceptron: input [B,...] flattened -> hidden layers with ReLU -> outputs [B,out].
-#include <cmath>
-
 #include <dtrain/model.h>
+
+#include <cmath>
 
 namespace {
 
@@ -25,7 +25,8 @@ struct Flatten : dt::Layer {
 
 struct Hidden : dt::Layer {
   Hidden(const dt::Build& build, std::string_view name, std::int64_t in, std::int64_t out)
-      : b(build), linear(build.linear(name, {.in = in, .out = out, .init_std = std::sqrt(2.0 / static_cast<double>(in))})) {}
+      : b(build),
+        linear(build.linear(name, {.in = in, .out = out, .init_std = std::sqrt(2.0 / static_cast<double>(in))})) {}
   at::Tensor forward(at::Tensor x, const dt::Batch& batch) override {
     return b.ops().relu(linear->forward(std::move(x), batch));
   }
@@ -34,18 +35,22 @@ struct Hidden : dt::Layer {
 };
 
 struct Mlp : dt::LayeredModel {
-  Mlp(dt::Build b, const Options& o) {
+  Mlp(const dt::Build& b, const Options& o) {
     const auto* input = b.data().find("input");
-    if (input == nullptr) throw dt::UserError("model mlp: the data has no field 'input'");
+    if (input == nullptr || input->type != dt::DType::f32) {
+      throw dt::UserError("model mlp: the data have no field 'input' of f32",
+                          "use a data set of numbers, or another model");
+    }
     auto features = static_cast<std::int64_t>(input->elements());
     const auto outputs = o.outputs > 0 ? o.outputs : b.data().num_classes;
-    if (outputs <= 0) throw dt::UserError("model mlp: the data has no classes", "set model.outputs");
+    if (outputs <= 0) throw dt::UserError("model mlp: the data have no classes", "set model.outputs");
     add<Flatten>();
     for (std::size_t i = 0; i < o.hidden_sizes.size(); ++i) {
       add<Hidden>(b, "hidden" + std::to_string(i), features, o.hidden_sizes[i]);
       features = o.hidden_sizes[i];
     }
-    add(b.linear("output", {.in = features, .out = outputs, .init_std = std::sqrt(1.0 / static_cast<double>(features))}));
+    add(b.linear("output",
+                 {.in = features, .out = outputs, .init_std = std::sqrt(1.0 / static_cast<double>(features))}));
   }
 };
 

@@ -9,13 +9,13 @@
 
 namespace dtrain {
 
-struct RunRequest {
+struct TrainRequest {
   Plan plan;
   std::string resume = "auto";  // "auto", "never", or the path of a checkpoint or run directory
   bool allow_drift = false;     // a resume may change trajectory fields
 };
 
-std::string to_json(const RunRequest& request);
-RunRequest run_request_from_json(const std::string& text);
+std::string to_json(const TrainRequest& request);
+TrainRequest train_request_from_json(const std::string& text);
 
 }  // namespace dtrain
