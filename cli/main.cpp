@@ -14,6 +14,8 @@ int main(int argc, char** argv) {
   // One line a verb, in the order of --help.
   dtrain::cli::add_ledger(app, action);
   dtrain::cli::add_run(app, action);
+  dtrain::cli::add_eval(app, action);
+  dtrain::cli::add_generate(app, action);
   dtrain::cli::add_ps(app, action);
   dtrain::cli::add_status(app, action);
   dtrain::cli::add_logs(app, action);
