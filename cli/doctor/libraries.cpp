@@ -2,6 +2,7 @@
 #include "cli/doctor/libraries.h"
 
 #include <dlfcn.h>
+#include <dtrain/error.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,8 +15,6 @@
 #include <filesystem>
 #include <sstream>
 
-#include <dtrain/error.h>
-
 #include "core/base/process.h"
 #include "core/base/unique_fd.h"
 
@@ -23,8 +22,8 @@ namespace dtrain::doctor {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Gemm = void (*)(const char*, const char*, const int*, const int*, const int*, const float*, const float*, const int*,
-                      const float*, const int*, const float*, float*, const int*);
+using Gemm = void (*)(const char*, const char*, const int*, const int*, const int*, const float*, const float*,
+                      const int*, const float*, const int*, const float*, float*, const int*);
 using Text = char* (*)();
 
 std::string file_of(const void* address) {
@@ -65,11 +64,18 @@ std::string examine(const std::vector<std::string>& candidates) {
     if (error.empty()) error = ::dlerror();
   }
   if (torch == nullptr) return out.str() + "error " + error + '\n';
-  out << "libtorch " << file_of(::dlsym(torch, "_ZN2at14get_num_threadsEv")) << '\n';
+  out << "libtorch " << file_of(::dlsym(torch, "_ZN2at15get_num_threadsEv")) << '\n';
   if (void* gemm = ::dlsym(torch, "sgemm_"); gemm != nullptr) {
-    out << "blas " << file_of(gemm) << '\n';
-    if (void* config = ::dlsym(torch, "openblas_get_config")) out << "blas_config " << reinterpret_cast<Text>(config)() << '\n';
-    if (void* core = ::dlsym(torch, "openblas_get_corename")) out << "blas_core " << reinterpret_cast<Text>(core)() << '\n';
+    const auto file = file_of(gemm);
+    out << "blas " << file << '\n';
+    // Asked of that file and what it needs: another of libtorch's libraries may bring an OpenBLAS that libtorch does
+    // not use.
+    if (void* blas = ::dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD); blas != nullptr && blas != torch) {
+      const auto config = reinterpret_cast<Text>(::dlsym(blas, "openblas_get_config"));
+      const auto core = reinterpret_cast<Text>(::dlsym(blas, "openblas_get_corename"));
+      if (config != nullptr) out << "blas_config " << config() << '\n';
+      if (core != nullptr) out << "blas_core " << core() << '\n';
+    }
     out << "gflops " << measure(reinterpret_cast<Gemm>(gemm)) << '\n';
   }
   return out.str();
@@ -200,7 +206,8 @@ Finding judge_blas(const LibraryFacts& facts) {
     return finding;
   }
   finding.verdict = Verdict::warn;
-  finding.value = facts.blas + " is a reference BLAS: " + rate(facts.gflops) + ", about 25 times slower than an optimised one";
+  finding.value =
+      facts.blas + " is a reference BLAS: " + rate(facts.gflops) + ", about 25 times slower than an optimised one";
   finding.fix = "sudo apt-get install libopenblas0-openmp";
   return finding;
 }
@@ -222,7 +229,8 @@ Finding judge_openblas_coretype(const char* value, const LibraryFacts& facts) {
   } else {
     finding.verdict = Verdict::warn;
     finding.value = facts.blas_core + ", forced by OPENBLAS_CORETYPE=" + value;
-    finding.fix = "unset OPENBLAS_CORETYPE unless this processor needs it; it decides speed and the last bits of results";
+    finding.fix =
+        "unset OPENBLAS_CORETYPE unless this processor needs it; it decides speed and the last bits of results";
   }
   return finding;
 }

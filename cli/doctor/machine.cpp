@@ -44,7 +44,8 @@ std::optional<std::uint64_t> memory_limit(const fs::path& root) {
   const auto consider = [&limit](const fs::path& file) {
     std::ifstream in(file);
     std::uint64_t bytes = 0;
-    if (in >> bytes && bytes < (1ULL << 60) && (!limit || bytes < *limit)) limit = bytes;  // v1 writes "no limit" as 2^63
+    if (in >> bytes && bytes < (1ULL << 60) && (!limit || bytes < *limit))
+      limit = bytes;  // v1 writes "no limit" as 2^63
   };
   std::ifstream in(root / "proc/self/cgroup");
   for (std::string line; std::getline(in, line);) {
@@ -87,7 +88,8 @@ std::vector<std::string> cpu_features(const fs::path& root) {
     std::istringstream words(line.substr(line.find(':') + 1));
     std::vector<std::string> found;
     for (std::string word; words >> word;) {
-      for (auto name : {"avx2", "fma", "avx512f", "avx512_bf16", "avx512_vnni", "amx_tile", "amx_bf16", "asimd", "sve"}) {
+      for (auto name :
+           {"avx2", "fma", "avx512f", "avx512_bf16", "avx512_vnni", "amx_tile", "amx_bf16", "asimd", "sve"}) {
         if (word == name) found.push_back(word);
       }
     }
@@ -103,7 +105,8 @@ MemoryFacts memory_facts(const fs::path& root) {
 
 SpaceFacts space_facts(const fs::path& folder) {
   struct statfs info {};
-  if (::statfs(folder.c_str(), &info) != 0) return {.total = 0, .free = 0, .network = false, .error = std::strerror(errno)};
+  if (::statfs(folder.c_str(), &info) != 0)
+    return {.total = 0, .free = 0, .network = false, .error = std::strerror(errno)};
   constexpr long kNfs = 0x6969, kSmb2 = 0xFE534D42, kCifs = 0xFF534D42, kLustre = 0x0BD00BD0, kCeph = 0x00C36400;
   const auto unit = static_cast<std::uint64_t>(info.f_bsize);
   return {.total = info.f_blocks * unit,

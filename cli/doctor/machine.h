@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the machine offers. Each quantity is gathered by a small function and judged by another, so that judgement is tested
-// on machines that are not at hand. `root` stands in for "/".
+// What the machine offers. Each quantity is gathered by a small function and judged by another, so that judgement is
+// tested on machines that are not at hand. `root` stands in for "/".
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,8 @@
 
 namespace dtrain::doctor {
 
-// The features of the first processor that matter to dtrain and libtorch: "avx2", "fma", "avx512f", "avx512_bf16", "amx_tile" ...
+// The features of the first processor that matter to dtrain and libtorch: "avx2", "fma", "avx512f", "avx512_bf16",
+// "amx_tile" ...
 std::vector<std::string> cpu_features(const std::filesystem::path& root);
 Finding judge_instruction_set(const std::vector<std::string>& features);
 
@@ -26,7 +27,7 @@ Finding judge_cpus(const CpuBudget& budget);
 Finding judge_threads(const std::vector<std::pair<std::string, std::string>>& variables, const CpuBudget& budget);
 
 struct MemoryFacts {
-  std::uint64_t total = 0;      // bytes
+  std::uint64_t total = 0;  // bytes
   std::uint64_t available = 0;
   std::optional<std::uint64_t> limit;  // of the control group
 };
@@ -55,7 +56,8 @@ Finding judge_open_files(std::uint64_t soft, std::uint64_t hard);
 Finding judge_locked_memory(std::uint64_t soft);  // bytes; RLIM_INFINITY: unlimited
 
 // `source` of /sys/devices/system/clocksource; `cost` of one reading of the steady clock.
-Finding judge_clock(const std::string& source, std::chrono::nanoseconds cost, std::chrono::system_clock::time_point now);
+Finding judge_clock(const std::string& source, std::chrono::nanoseconds cost,
+                    std::chrono::system_clock::time_point now);
 
 std::string human_bytes(std::uint64_t bytes);  // "1.5 GiB"
 

@@ -14,7 +14,9 @@ namespace {
 
 constexpr std::uint64_t kKiB = 1024, kMiB = kKiB * 1024, kGiB = kMiB * 1024;
 
-Finding ok(std::string name, std::string value) { return {std::move(name), Verdict::ok, std::move(value), {}}; }
+Finding ok(std::string name, std::string value) {
+  return {std::move(name), Verdict::ok, std::move(value), {}};
+}
 Finding warn(std::string name, std::string value, std::string fix) {
   return {std::move(name), Verdict::warn, std::move(value), std::move(fix)};
 }
@@ -28,7 +30,9 @@ std::string decimals(double value, int digits) {
   return text;
 }
 
-std::string counted(int n, const std::string& noun) { return std::to_string(n) + " " + noun + (n == 1 ? "" : "s"); }
+std::string counted(int n, const std::string& noun) {
+  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
 
 }  // namespace
 
@@ -40,13 +44,16 @@ std::string human_bytes(std::uint64_t bytes) {
 }
 
 Finding judge_instruction_set(const std::vector<std::string>& features) {
-  const auto has = [&features](const char* name) { return std::find(features.begin(), features.end(), name) != features.end(); };
+  const auto has = [&features](const char* name) {
+    return std::find(features.begin(), features.end(), name) != features.end();
+  };
   std::string list;
   for (const auto& name : features) list += (list.empty() ? "" : " ") + name;
   if (has("avx2") || has("asimd")) return ok("instruction set", list);
-  return warn("instruction set", list.empty() ? "no AVX2" : list + ", no AVX2",
-              "use a processor with AVX2 (2013 or later), or a virtual machine that passes it through: training is several "
-              "times slower without");
+  return warn(
+      "instruction set", list.empty() ? "no AVX2" : list + ", no AVX2",
+      "use a processor with AVX2 (2013 or later), or a virtual machine that passes it through: training is several "
+      "times slower without");
 }
 
 Finding judge_cpus(const CpuBudget& budget) {
@@ -62,7 +69,8 @@ Finding judge_cpus(const CpuBudget& budget) {
 }
 
 Finding judge_threads(const std::vector<std::pair<std::string, std::string>>& variables, const CpuBudget& budget) {
-  const auto room = "1 a rank unless the recipe sets train.threads; room for " + counted(budget.usable(), "rank") + " of 1";
+  const auto room =
+      "1 a rank unless the recipe sets train.threads; room for " + counted(budget.usable(), "rank") + " of 1";
   if (variables.empty()) return ok("threads", room);
   std::string list;
   for (const auto& [name, value] : variables) list += (list.empty() ? "" : " ") + name + "=" + value;
@@ -76,7 +84,8 @@ Finding judge_memory(const MemoryFacts& facts) {
     value += ", control group allows " + human_bytes(*facts.limit);
     usable = std::min(usable, *facts.limit);
   }
-  if (usable < kGiB) return warn("memory", value, "free some memory or raise the limit: libtorch alone takes about 300 MiB a node");
+  if (usable < kGiB)
+    return warn("memory", value, "free some memory or raise the limit: libtorch alone takes about 300 MiB a node");
   return ok("memory", value);
 }
 
@@ -120,18 +129,23 @@ Finding judge_disk(const std::string& folder, const SpaceFacts& facts, bool writ
   auto value = folder + ": " + human_bytes(facts.free) + " free of " + human_bytes(facts.total);
   if (facts.network) value += ", network file system";
   if (!writable) return warn("disk", value + ", not writable", "run from another folder or give --run-dir");
-  const std::string fix = "free some space or give --run-dir on another disk: each checkpoint takes 12 bytes a parameter with adamw";
+  const std::string fix =
+      "free some space or give --run-dir on another disk: each checkpoint takes 12 bytes a parameter with adamw";
   if (facts.free < 64 * kMiB) return fail("disk", value, fix);
   if (facts.free < 2 * kGiB) return warn("disk", value, fix);
   return ok("disk", value);
 }
 
-Finding judge_clock(const std::string& source, std::chrono::nanoseconds cost, std::chrono::system_clock::time_point now) {
-  const auto value = (source.empty() ? std::string("unknown source") : source) + ", " + std::to_string(cost.count()) + " ns a reading";
+Finding judge_clock(const std::string& source, std::chrono::nanoseconds cost,
+                    std::chrono::system_clock::time_point now) {
+  const auto value =
+      (source.empty() ? std::string("unknown source") : source) + ", " + std::to_string(cost.count()) + " ns a reading";
   constexpr std::chrono::sys_days kBuilt = std::chrono::year{2024} / 1 / 1;
-  if (now < kBuilt) return warn("clock", value + ", set before 2024", "set the system's time: TLS and time stamps depend on it");
+  if (now < kBuilt)
+    return warn("clock", value + ", set before 2024", "set the system's time: TLS and time stamps depend on it");
   if (cost > std::chrono::microseconds(1)) {
-    return warn("clock", value, "use the tsc clock source (kernel parameter clocksource=tsc) where the hypervisor allows it");
+    return warn("clock", value,
+                "use the tsc clock source (kernel parameter clocksource=tsc) where the hypervisor allows it");
   }
   return ok("clock", value);
 }

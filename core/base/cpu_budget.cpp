@@ -92,7 +92,9 @@ int CpuBudget::usable() const {
 }
 
 CpuBudget cpu_budget(const std::filesystem::path& root) {
-  return {.online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)), .affinity = affinity_count(), .quota = cgroup_quota(root)};
+  return {.online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)),
+          .affinity = affinity_count(),
+          .quota = cgroup_quota(root)};
 }
 
 }  // namespace dtrain

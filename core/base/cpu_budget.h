@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many processors this process may really use: what the machine has, cut by the affinity mask (taskset, Slurm) and by the
-// CPU quota of its control groups (containers).
+// How many processors this process may really use: what the machine has, cut by the affinity mask (taskset, Slurm) and
+// by the CPU quota of its control groups (containers).
 #pragma once
 
 #include <filesystem>

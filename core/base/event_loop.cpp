@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/event_loop.h"
 
+#include <dtrain/error.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <system_error>
-
-#include <dtrain/error.h>
 
 namespace dtrain {
 namespace {

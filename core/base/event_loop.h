@@ -11,8 +11,8 @@
 
 namespace dtrain {
 
-// Waits for descriptors and times on one thread (epoll). Handlers may add and remove anything, themselves included. What a
-// handler throws leaves run_once().
+// Waits for descriptors and times on one thread (epoll). Handlers may add and remove anything, themselves included.
+// What a handler throws leaves run_once().
 class EventLoop {
  public:
   using Clock = std::chrono::steady_clock;
@@ -28,7 +28,9 @@ class EventLoop {
   bool watches(int fd) const { return entries_.contains(fd); }
 
   TimerId at(Clock::time_point when, std::function<void()> action);
-  TimerId after(Clock::duration delay, std::function<void()> action) { return at(Clock::now() + delay, std::move(action)); }
+  TimerId after(Clock::duration delay, std::function<void()> action) {
+    return at(Clock::now() + delay, std::move(action));
+  }
   void cancel(TimerId id);  // harmless when it has fired
 
   // Waits until something happens, runs what is due, returns.

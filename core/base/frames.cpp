@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/frames.h"
 
+#include <dtrain/error.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -10,8 +11,6 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
-
-#include <dtrain/error.h>
 
 namespace dtrain {
 namespace {

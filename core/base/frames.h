@@ -27,8 +27,8 @@ struct Frame {
 // A connected pair of close-on-exec stream sockets. std::system_error when the system has none left.
 std::pair<UniqueFd, UniqueFd> socket_pair();
 
-// One end of a connection, never blocking; used by one thread. A lost peer is not an error of send(): what was queued is
-// dropped and receive() tells of it.
+// One end of a connection, never blocking; used by one thread. A lost peer is not an error of send(): what was queued
+// is dropped and receive() tells of it.
 class FrameSocket {
  public:
   static constexpr std::size_t kMaxPayload = std::size_t{256} << 20;
@@ -48,12 +48,13 @@ class FrameSocket {
   bool flush();
   std::size_t backlog() const { return backlog_; }  // bytes queued and not yet taken by the kernel
 
-  // Reads what is there and hands over each complete frame, at most 1 MiB of bytes a call so that no peer can starve the
-  // others. False when the peer has closed; frames that came before are still handed over. InvariantError: malformed frame.
+  // Reads what is there and hands over each complete frame, at most 1 MiB of bytes a call so that no peer can starve
+  // the others. False when the peer has closed; frames that came before are still handed over. InvariantError:
+  // malformed frame.
   bool receive(const std::function<void(Frame&&)>& handle);
 
-  // Blocking helpers for single-threaded programs: wait for the next frame (std::nullopt: the peer closed, or the time is
-  // over), wait until everything is sent (false: closed or time over).
+  // Blocking helpers for single-threaded programs: wait for the next frame (std::nullopt: the peer closed, or the time
+  // is over), wait until everything is sent (false: closed or time over).
   std::optional<Frame> next(std::chrono::milliseconds timeout = std::chrono::milliseconds(-1));
   bool drain(std::chrono::milliseconds timeout = std::chrono::milliseconds(-1));
 
@@ -69,7 +70,7 @@ class FrameSocket {
 
   UniqueFd fd_;
   std::deque<Outgoing> out_;
-  std::size_t offset_ = 0;   // bytes of out_.front() already written
+  std::size_t offset_ = 0;  // bytes of out_.front() already written
   std::size_t backlog_ = 0;
   std::string in_;
   std::size_t in_begin_ = 0;  // bytes of in_ already handed over

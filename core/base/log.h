@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The log: one event a line, `2026-01-31T12:00:00.123Z info rank=2 event=save step=500 path="a b"`. A logger is a value that
-// knows where its lines go and which fields they all carry; it is handed to whoever logs.
+// The log: one event a line, `2026-01-31T12:00:00.123Z info rank=2 event=save step=500 path="a b"`. A logger is a value
+// that knows where its lines go and which fields they all carry; it is handed to whoever logs.
 #pragma once
 
 #include <concepts>
@@ -36,8 +36,12 @@ class Logger {
   static Logger to_descriptor(int fd, std::initializer_list<LogField> scope = {});
 
   void info(std::string_view event, std::initializer_list<LogField> fields = {}) const { line("info", event, fields); }
-  void warning(std::string_view event, std::initializer_list<LogField> fields = {}) const { line("warning", event, fields); }
-  void error(std::string_view event, std::initializer_list<LogField> fields = {}) const { line("error", event, fields); }
+  void warning(std::string_view event, std::initializer_list<LogField> fields = {}) const {
+    line("warning", event, fields);
+  }
+  void error(std::string_view event, std::initializer_list<LogField> fields = {}) const {
+    line("error", event, fields);
+  }
 
  private:
   void line(std::string_view level, std::string_view event, std::initializer_list<LogField> fields) const;

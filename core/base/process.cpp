@@ -55,7 +55,9 @@ std::optional<ProcessId> process_id(pid_t pid) {
   return ProcessId{pid, std::stoull(fields[kStartTime])};
 }
 
-UniqueFd pidfd_open(pid_t pid) { return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
+UniqueFd pidfd_open(pid_t pid) {
+  return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
 
 bool signal_process(const ProcessId& process, int signal) {
   const UniqueFd fd = pidfd_open(process.pid);
@@ -87,7 +89,9 @@ std::vector<std::string> thread_names() {
   return names;
 }
 
-int thread_count() { return static_cast<int>(thread_names().size()); }
+int thread_count() {
+  return static_cast<int>(thread_names().size());
+}
 
 std::vector<int> open_descriptors() {
   std::vector<int> open;

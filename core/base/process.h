@@ -24,7 +24,9 @@ struct ProcessId {
 
 // std::nullopt: no such process, or a zombie.
 std::optional<ProcessId> process_id(pid_t pid);
-inline bool alive(const ProcessId& process) { return process_id(process.pid) == process; }
+inline bool alive(const ProcessId& process) {
+  return process_id(process.pid) == process;
+}
 
 // A descriptor that becomes readable when the process ends. Invalid when there is none.
 UniqueFd pidfd_open(pid_t pid);
@@ -33,9 +35,9 @@ UniqueFd pidfd_open(pid_t pid);
 bool signal_process(const ProcessId& process, int signal);
 
 std::vector<pid_t> children_of(pid_t pid);
-int thread_count();                              // of this process
-std::vector<std::string> thread_names();         // of this process
-std::vector<int> open_descriptors();             // of this process, ascending
+int thread_count();                       // of this process
+std::vector<std::string> thread_names();  // of this process
+std::vector<int> open_descriptors();      // of this process, ascending
 void close_descriptors_except(std::vector<int> keep);
 
 // "SIGKILL"; "signal 64" when it has no name.

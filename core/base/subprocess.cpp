@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/subprocess.h"
 
+#include <dtrain/error.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -11,8 +12,6 @@
 #include <csignal>
 #include <cstring>
 #include <system_error>
-
-#include <dtrain/error.h>
 
 #include "core/base/process.h"
 #include "core/base/unique_fd.h"
@@ -48,7 +47,7 @@ void reset_signals() {
 }
 
 // Only async-signal-safe calls from here to exec; `error_fd` tells the parent why it failed.
-[[noreturn]] void run_child(const Command& command, pid_t parent, int error_fd, char** argv, char** envp) {
+[[noreturn]] void run_child(const Command& command, pid_t parent, int error_fd, char* const* argv, char* const* envp) {
   const int count = static_cast<int>(command.descriptors.size());
   const int base = std::max(count, 3) + 1;
   int lifted[32];

@@ -80,16 +80,20 @@ class Checkpoint::Files {
 
 Checkpoint::Checkpoint(const Store& store, std::string folder, std::string place)
     : store_(store), folder_(std::move(folder)), place_(std::move(place)) {
-  const std::string name(kManifestName);
-  if (!store_.exists(folder_ + "/" + name)) {
-    throw UserError(place_ + folder_ + " is not a complete checkpoint: it has no " + name,
+  const auto name = key(kManifestName);
+  if (!store_.exists(name)) {
+    throw UserError(place_ + folder_ + " is not a complete checkpoint: it has no " + std::string(kManifestName),
                     "`dtrain ckpt ls` lists the complete ones");
   }
-  const auto file = store_.open(folder_ + "/" + name);
-  if (file->size() > kMaxManifestBytes) ckpt::damaged(label(name), "has " + std::to_string(file->size()) + " bytes");
+  const auto file = store_.open(name);
+  if (file->size() > kMaxManifestBytes) ckpt::damaged(place_ + name, "has " + std::to_string(file->size()) + " bytes");
   std::string text(file->size(), '\0');
   file->read(0, std::as_writable_bytes(std::span(text)));
-  manifest_ = manifest_from_json(text, label(name));
+  manifest_ = manifest_from_json(text, place_ + name);
+}
+
+std::string Checkpoint::key(std::string_view file) const {
+  return folder_.empty() ? std::string(file) : folder_ + "/" + std::string(file);
 }
 
 std::uint64_t Checkpoint::bytes() const {
@@ -99,9 +103,9 @@ std::uint64_t Checkpoint::bytes() const {
 }
 
 std::unique_ptr<VerifiedReader> Checkpoint::open(const FileRecord& file) const {
-  const auto key = folder_ + "/" + file.name;
-  if (!store_.exists(key)) ckpt::damaged(label(file.name), "the file is missing");
-  return std::make_unique<VerifiedReader>(store_.open(key), file, label(file.name));
+  const auto object = key(file.name);
+  if (!store_.exists(object)) ckpt::damaged(place_ + object, "the file is missing");
+  return std::make_unique<VerifiedReader>(store_.open(object), file, place_ + object);
 }
 
 void Checkpoint::verify() const {

@@ -21,8 +21,8 @@ namespace dtrain {
 // is wrong (damage), RecoverableError (the store).
 class Checkpoint {
  public:
-  // Reads and checks the manifest below `folder` (a key prefix). `place` is put before keys in messages, so that they
-  // are paths: empty, or the store's root with a slash.
+  // Reads and checks the manifest below `folder` (a key prefix; empty: the store's root is the checkpoint). `place` is
+  // put before keys in messages, so that they are paths: empty, or the store's root with a slash.
   Checkpoint(const Store& store, std::string folder, std::string place);
 
   const std::string& folder() const { return folder_; }
@@ -48,7 +48,8 @@ class Checkpoint {
  private:
   class Files;
 
-  std::string label(const std::string& file) const { return place_ + folder_ + "/" + file; }
+  std::string key(std::string_view file) const;
+  std::string label(std::string_view file) const { return place_ + key(file); }
   std::unique_ptr<VerifiedReader> open(const FileRecord& file) const;
 
   const Store& store_;

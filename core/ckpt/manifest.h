@@ -74,14 +74,12 @@ struct Manifest {
   std::vector<PluginRecord> plugins;
   std::string ledger = "{}";              // JSON, the ledger's own business
   std::map<std::string, double> metrics;  // may be NaN or infinite
-  std::string created;                    // UTC, "2026-01-31T12:00:00Z"
+  std::string created;                    // UTC, "2026-01-31T12:00:00.000Z" (utc_now() of core/base/log.h)
   std::string dtrain_version;
 };
 
-// The current time as Manifest::created holds it.
-std::string utc_now();
-
-// What is wrong with a tensor's slices (sorted by offset): an impossible shape, a gap, an overlap. Nothing: they cover it.
+// What is wrong with a tensor's slices (sorted by offset): an impossible shape, a gap, an overlap. Nothing: they cover
+// it.
 std::optional<std::string> coverage_problem(const TensorRecord& tensor);
 
 // Puts the ranks' files into a manifest without files. InvariantError when the slices contradict each other or do not

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/cpu_budget.h"
 
+#include <gtest/gtest.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <thread>
-
-#include <gtest/gtest.h>
 
 namespace dtrain {
 namespace {
@@ -81,7 +80,8 @@ TEST_F(CpuBudgetTest, SeesTheAffinityMask) {
     }
     ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
     EXPECT_EQ(cpu_budget(root_).affinity, 1);
-  }).join();
+  })
+      .join();
 }
 
 }  // namespace
