@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "cli/verbs.h"
+#include "core/recipe/recipe_errors.h"
 
 int main(int argc, char** argv) {
   CLI::App app{"dtrain: elastic, fault-tolerant, bit-reproducible deep-learning training"};
@@ -12,6 +13,9 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   // One line a verb, in the order of --help.
   dtrain::cli::add_ledger(app, action);
+  dtrain::cli::add_run(app, action);
+  dtrain::cli::add_eval(app, action);
+  dtrain::cli::add_generate(app, action);
   dtrain::cli::add_ps(app, action);
   dtrain::cli::add_status(app, action);
   dtrain::cli::add_logs(app, action);
@@ -32,6 +36,9 @@ int main(int argc, char** argv) {
     std::cerr << e.message() << '\n';
     if (!e.hint().empty()) std::cerr << "  hint: " << e.hint() << '\n';
     return e.exit_code();
+  } catch (const dtrain::RecipeErrors& e) {
+    std::cerr << e.what() << '\n';
+    return 2;
   } catch (const std::exception& e) {
     std::cerr << "dtrain: internal error: " << e.what() << '\n';
     return 1;

@@ -15,6 +15,9 @@ namespace dtrain::cli {
 using Action = std::function<int()>;  // returns the exit code
 
 void add_ledger(CLI::App& app, Action& action);
+void add_run(CLI::App& app, Action& action);
+void add_eval(CLI::App& app, Action& action);
+void add_generate(CLI::App& app, Action& action);
 void add_logs(CLI::App& app, Action& action);
 void add_processes(CLI::App& app, Action& action);
 void add_ps(CLI::App& app, Action& action);

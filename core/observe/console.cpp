@@ -56,7 +56,9 @@ void Console::end_live() {
   pump();
 }
 
-void Console::put(std::string_view text) { out_.append(text); }
+void Console::put(std::string_view text) {
+  out_.append(text);
+}
 
 void Console::draw() {
   if (drawn_) put(kErase);

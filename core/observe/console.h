@@ -7,12 +7,12 @@
 
 namespace dtrain {
 
-// What a user reads: whole lines and, on a terminal, one live line below them that is drawn again and again. Never waits for
-// a reader that does not read: what is not taken is kept until pump(). One thread. The descriptor stays the caller's and
-// stays blocking, since others may write to it too.
+// What a user reads: whole lines and, on a terminal, one live line below them that is drawn again and again. Never
+// waits for a reader that does not read: what is not taken is kept until pump(). One thread. The descriptor stays the
+// caller's and stays blocking, since others may write to it too.
 class Console {
  public:
-  explicit Console(int fd);                  // asks the descriptor whether it is a terminal
+  explicit Console(int fd);  // asks the descriptor whether it is a terminal
   Console(int fd, bool terminal) : fd_(fd), terminal_(terminal) {}
 
   bool terminal() const { return terminal_; }
@@ -21,7 +21,7 @@ class Console {
   void lines(std::string_view text);  // ends with a newline
   void live(std::string_view text);   // without one; cut to the width; nothing when this is no terminal
   bool has_live() const { return !live_.empty(); }
-  void end_live();                    // what the live line shows last stays
+  void end_live();  // what the live line shows last stays
 
   // The descriptor while output waits for it, else -1.
   int blocked() const { return out_.empty() ? -1 : fd_; }

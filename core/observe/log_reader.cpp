@@ -31,7 +31,9 @@ std::set<int> ranks_in(const fs::path& folder) {
   return ranks;
 }
 
-fs::path file_of(const fs::path& folder, int rank) { return folder / ("rank-" + std::to_string(rank) + ".log"); }
+fs::path file_of(const fs::path& folder, int rank) {
+  return folder / ("rank-" + std::to_string(rank) + ".log");
+}
 
 // From `offset` to the last newline; moves `offset`.
 std::string whole_lines_from(const fs::path& file, std::uintmax_t& offset) {
@@ -60,7 +62,8 @@ std::string tagged(std::string_view text, int rank) {
 
 LogReader::LogReader(fs::path run_dir, std::optional<int> rank) : folder_(std::move(run_dir) / "logs"), rank_(rank) {
   const auto ranks = ranks_in(folder_);
-  if (ranks.empty()) throw UserError("no logs of ranks in " + folder_.string(), "name a run directory, or a run of dtrain ps");
+  if (ranks.empty())
+    throw UserError("no logs of ranks in " + folder_.string(), "name a run directory, or a run of dtrain ps");
   if (rank_ && !ranks.contains(*rank_)) {
     throw UserError("no log of rank " + std::to_string(*rank_) + " in " + folder_.string(),
                     "there are ranks 0 to " + std::to_string(*ranks.rbegin()));
@@ -70,7 +73,8 @@ LogReader::LogReader(fs::path run_dir, std::optional<int> rank) : folder_(std::m
 std::string LogReader::read_new() {
   if (rank_) return whole_lines_from(file_of(folder_, *rank_), offsets_[*rank_]);
   std::string out;
-  for (const int rank : ranks_in(folder_)) out += tagged(whole_lines_from(file_of(folder_, rank), offsets_[rank]), rank);
+  for (const int rank : ranks_in(folder_))
+    out += tagged(whole_lines_from(file_of(folder_, rank), offsets_[rank]), rank);
   return out;
 }
 

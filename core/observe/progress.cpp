@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-
 #include <nlohmann/json.hpp>
 
 namespace dtrain {
@@ -38,9 +37,11 @@ std::string short_duration(std::chrono::seconds time) {
   } else if (s < 3600) {
     std::snprintf(text, sizeof text, "%lldm%02llds", static_cast<long long>(s / 60), static_cast<long long>(s % 60));
   } else if (s < 86'400) {
-    std::snprintf(text, sizeof text, "%lldh%02lldm", static_cast<long long>(s / 3600), static_cast<long long>(s / 60 % 60));
+    std::snprintf(text, sizeof text, "%lldh%02lldm", static_cast<long long>(s / 3600),
+                  static_cast<long long>(s / 60 % 60));
   } else {
-    std::snprintf(text, sizeof text, "%lldd%02lldh", static_cast<long long>(s / 86'400), static_cast<long long>(s / 3600 % 24));
+    std::snprintf(text, sizeof text, "%lldd%02lldh", static_cast<long long>(s / 86'400),
+                  static_cast<long long>(s / 3600 % 24));
   }
   return text;
 }
@@ -88,7 +89,8 @@ std::string Progress::text() const {
 
 bool Progress::line_due(Clock::time_point now) {
   if (step_ < 0) return false;
-  const bool due = !last_line_ || now - *last_line_ >= kLineEvery || (total_ > 0 && step_ >= next_line_step_) || step_ == total_;
+  const bool due =
+      !last_line_ || now - *last_line_ >= kLineEvery || (total_ > 0 && step_ >= next_line_step_) || step_ == total_;
   if (!due) return false;
   const auto stride = std::max<std::int64_t>(1, (total_ - start_ + kLinesPerRun - 1) / kLinesPerRun);
   next_line_step_ = total_ > 0 ? std::min(total_, start_ + ((step_ - start_) / stride + 1) * stride) : 0;

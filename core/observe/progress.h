@@ -9,8 +9,8 @@
 
 namespace dtrain {
 
-// How far a run is, from its step reports: JSON objects with step (finished steps count from 1), loss, tokens and samples (so far in
-// this run), tokens_per_s, world.
+// How far a run is, from its step reports: JSON objects with step (finished steps count from 1), loss, tokens and
+// samples (so far in this run), tokens_per_s, world.
 class Progress {
  public:
   using Clock = std::chrono::steady_clock;

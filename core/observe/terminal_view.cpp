@@ -12,7 +12,9 @@ constexpr std::chrono::milliseconds kRedraw{100};
 
 }  // namespace
 
-void TerminalView::note(std::string_view text) { console_.lines("dtrain: " + std::string(text) + "\n"); }
+void TerminalView::note(std::string_view text) {
+  console_.lines("dtrain: " + std::string(text) + "\n");
+}
 
 void TerminalView::ready(const std::string& settings_json) {
   const auto fields = nlohmann::json::parse(settings_json, nullptr, false);
@@ -25,7 +27,9 @@ void TerminalView::ready(const std::string& settings_json) {
                     fields.value("unit", std::string("samples")));
 }
 
-void TerminalView::started(const Started& started) { note("run directory " + started.run_dir); }
+void TerminalView::started(const Started& started) {
+  note("run directory " + started.run_dir);
+}
 
 void TerminalView::step(const std::string& json) {
   last_step_ = json;

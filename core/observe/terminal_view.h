@@ -10,8 +10,8 @@
 
 namespace dtrain {
 
-// A run as its user sees it: the table of settings, the ranks' log lines, progress as one live line on a terminal and as
-// plain lines elsewhere, evaluations and saves, the summary.
+// A run as its user sees it: the table of settings, the ranks' log lines, progress as one live line on a terminal and
+// as plain lines elsewhere, evaluations and saves, the summary.
 class TerminalView final : public RunView {
  public:
   explicit TerminalView(Console& console) : console_(console) {}
