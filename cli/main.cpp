@@ -5,13 +5,23 @@
 #include <iostream>
 
 #include "cli/verbs.h"
+#include "core/recipe/recipe_errors.h"
 
 int main(int argc, char** argv) {
   CLI::App app{"dtrain: elastic, fault-tolerant, bit-reproducible deep-learning training"};
   dtrain::cli::Action action;
   app.require_subcommand(1);
   // One line a verb, in the order of --help.
+  dtrain::cli::add_ledger(app, action);
+  dtrain::cli::add_run(app, action);
+  dtrain::cli::add_eval(app, action);
+  dtrain::cli::add_generate(app, action);
+  dtrain::cli::add_ps(app, action);
+  dtrain::cli::add_status(app, action);
+  dtrain::cli::add_logs(app, action);
+  dtrain::cli::add_stop(app, action);
   dtrain::cli::add_doctor(app, action);
+  dtrain::cli::add_processes(app, action);
 
   try {
     app.parse(argc, argv);
@@ -26,6 +36,9 @@ int main(int argc, char** argv) {
     std::cerr << e.message() << '\n';
     if (!e.hint().empty()) std::cerr << "  hint: " << e.hint() << '\n';
     return e.exit_code();
+  } catch (const dtrain::RecipeErrors& e) {
+    std::cerr << e.what() << '\n';
+    return 2;
   } catch (const std::exception& e) {
     std::cerr << "dtrain: internal error: " << e.what() << '\n';
     return 1;

@@ -14,6 +14,15 @@ namespace dtrain::cli {
 
 using Action = std::function<int()>;  // returns the exit code
 
+void add_ledger(CLI::App& app, Action& action);
+void add_run(CLI::App& app, Action& action);
+void add_eval(CLI::App& app, Action& action);
+void add_generate(CLI::App& app, Action& action);
+void add_logs(CLI::App& app, Action& action);
+void add_processes(CLI::App& app, Action& action);
+void add_ps(CLI::App& app, Action& action);
+void add_status(CLI::App& app, Action& action);
+void add_stop(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 
 }  // namespace dtrain::cli

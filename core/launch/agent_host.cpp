@@ -93,6 +93,11 @@ void Agent::on_host_frame(Frame&& frame) {
 
 void Agent::on_prepared(const std::string& settings) {
   settings_ = settings;
+  if (request_.dry_run) {
+    client_.send(Message::ready, settings);
+    outcome_.emplace();
+    return begin_closing();
+  }
   try {
     open_run_dir();
     client_.send(Message::ready, settings);

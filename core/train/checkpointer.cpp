@@ -5,6 +5,7 @@
 
 #include <dtrain/error.h>
 
+#include "core/base/log.h"
 #include "core/comm/exchange.h"
 
 namespace dtrain {

@@ -8,14 +8,14 @@
 #include <string>
 
 #include "core/nn/functions.h"
-#include "tests/unit/nn/bench.h"
+#include "tests/unit/nn/model_bench.h"
 
 namespace dtrain {
 namespace {
 
-using testing::batch_of;
-using testing::Bench;
-using testing::close;
+using test::batch_of;
+using test::Bench;
+using test::close;
 
 std::vector<const kernels::Kernels*> tables() {
   std::vector<const kernels::Kernels*> out{&kernels::kBaseline};
