@@ -23,6 +23,7 @@
 #include "core/observe/terminal_view.h"
 #include "core/plan/make_plan.h"
 #include "core/plan/train_request.h"
+#include "core/recipe/recipe_errors.h"
 
 namespace dtrain::cli {
 namespace {
