@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   dtrain::cli::Action action;
   app.require_subcommand(1);
   // One line a verb, in the order of --help.
+  dtrain::cli::add_ckpt(app, action);
   dtrain::cli::add_ledger(app, action);
   dtrain::cli::add_run(app, action);
   dtrain::cli::add_eval(app, action);

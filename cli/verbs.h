@@ -14,6 +14,7 @@ namespace dtrain::cli {
 
 using Action = std::function<int()>;  // returns the exit code
 
+void add_ckpt(CLI::App& app, Action& action);
 void add_ledger(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_eval(CLI::App& app, Action& action);
