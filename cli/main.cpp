@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   dtrain::cli::Action action;
   app.require_subcommand(1);
   // One line a verb, in the order of --help.
+  dtrain::cli::add_plugin_verb(app, action);
   dtrain::cli::add_doctor(app, action);
 
   try {

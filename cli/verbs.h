@@ -15,5 +15,6 @@ namespace dtrain::cli {
 using Action = std::function<int()>;  // returns the exit code
 
 void add_doctor(CLI::App& app, Action& action);
+void add_plugin_verb(CLI::App& app, Action& action);
 
 }  // namespace dtrain::cli
