@@ -19,6 +19,7 @@ void add_verbs(CLI::App& app, dtrain::cli::Action& action) {
   dtrain::cli::add_run(app, action);
   dtrain::cli::add_plan(app, action);
   dtrain::cli::add_recipe(app, action);
+  dtrain::cli::add_plugin_verb(app, action);
   dtrain::cli::add_doctor(app, action);
   dtrain::cli::add_ckpt(app, action);
   dtrain::cli::add_ledger(app, action);

@@ -28,5 +28,6 @@ void add_stop(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);
 void add_recipe(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
+void add_plugin_verb(CLI::App& app, Action& action);
 
 }  // namespace dtrain::cli
