@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/launch/control_port.h"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -79,11 +80,15 @@ std::optional<RunStatus> ask_status(const RegisteredRun& run, std::chrono::milli
 }
 
 bool ask_stop(const RegisteredRun& run, int signal, std::chrono::milliseconds timeout) {
-  auto connection = connect_to(run.socket);
-  if (!connection) return signal_process(run.agent, signal) ? false : true;
-  connection->send(static_cast<std::uint8_t>(Message::stop), std::to_string(signal));
-  connection->next(timeout);  // nothing is ever sent: returns when the agent has gone, or the time is over
-  return !alive(run.agent);
+  const UniqueFd agent = pidfd_open(run.agent.pid);
+  if (!agent.valid() || !alive(run.agent)) return true;
+  if (auto connection = connect_to(run.socket)) {
+    connection->send(static_cast<std::uint8_t>(Message::stop), std::to_string(signal));
+  } else {
+    signal_process(run.agent, signal);
+  }
+  pollfd ended{agent.get(), POLLIN, 0};
+  return ::poll(&ended, 1, static_cast<int>(timeout.count())) == 1;
 }
 
 }  // namespace dtrain

@@ -14,8 +14,7 @@
 
 namespace dtrain {
 
-// The agent's socket for `dtrain ps|status|stop`: answers a status frame, passes a stop on. A connection stays open as
-// long as the agent lives, so its end tells that the run has ended.
+// The agent's socket for `dtrain ps|status|stop`: answers a status frame, passes a stop on.
 class ControlPort {
  public:
   struct Handlers {

@@ -150,6 +150,10 @@ Outcome run_in_process(const RunRequest& request, HostProgram& program, RunView&
     fault::arm_from_environment();
     NoWatch watch;
     const auto settings = program.prepare(request.plan_json, request.run_dir, watch);
+    if (request.dry_run) {
+      view.ready(settings);
+      return {};
+    }
     const std::filesystem::path dir = request.new_run_dir ? make_new_dir(request.run_dir).string() : request.run_dir;
     lock.after_prepare(dir);
     std::filesystem::create_directories(dir / "logs");

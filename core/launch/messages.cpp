@@ -9,7 +9,8 @@
 
 namespace dtrain {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunRequest, name, plan_json, run_dir, new_run_dir, ranks, threads, grace_s, detach)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunRequest, name, plan_json, run_dir, new_run_dir, ranks, threads, grace_s, detach,
+                                   dry_run)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerSeat, rank, world, generation, run_dir)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Started, run_dir, agent_pid)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Spawned, rank, pid, error)

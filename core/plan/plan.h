@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run will do: the immutable value that is made from a recipe and sent to every process. Nothing after it reads TOML.
+// What a run will do: the immutable value that is made from a recipe and sent to every process. Nothing after it reads
+// TOML.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,9 @@ namespace dtrain {
 
 // One chosen component and its typed options, ready to be bound.
 struct ComponentPlan {
-  std::string kind;      // "model", "data" ...
-  std::string name;      // the recipe's `kind`
-  std::string plugin;    // absolute path of the shared object
+  std::string kind;    // "model", "data" ...
+  std::string name;    // the recipe's `kind`
+  std::string plugin;  // absolute path of the shared object
   std::string build_id;
   OptionValues options;
 };
@@ -32,6 +33,14 @@ struct ParamGroupPlan {
   double lr_scale = 1.0;
   std::optional<double> weight_decay;
   bool frozen = false;
+};
+
+// One resolved value: what `dtrain plan` shows, what the hashes below cover and what a resume compares.
+struct PlanField {
+  std::string key;  // dotted: "optimizer.lr", "data.train.0.path"
+  OptionValue value;
+  ResumeRule rule = ResumeRule::identity;
+  std::string origin;  // "recipes/a.toml:3:1", "--set #1 (replaces ...)", "default", or how it was derived
 };
 
 enum class Reduction : std::uint8_t { canonical, native };
@@ -62,12 +71,12 @@ struct Plan {
   std::int64_t tokens = 0;
   std::int64_t global_batch_size = 0;
   std::int64_t micro_batch_size = 0;
-  std::int64_t lanes = 0;     // resolved: min(global / micro, 16) unless the recipe says
-  double max_grad_norm = 0;   // 0: no clipping
+  std::int64_t lanes = 0;    // resolved: min(global / micro, 16) unless the recipe says
+  double max_grad_norm = 0;  // 0: no clipping
   Reduction reduction = Reduction::canonical;
   NonFinite non_finite = NonFinite::stop;
   std::int64_t max_consecutive_skips = 5;
-  std::int64_t threads = 1;   // compute threads a rank
+  std::int64_t threads = 1;  // compute threads a rank
 
   // [optimizer], what is common to all
   double lr = 0;
@@ -78,7 +87,7 @@ struct Plan {
   std::int64_t warmup = 0;  // updates
 
   // [eval]
-  std::int64_t eval_every = 0;  // steps; 0: only at the end
+  std::int64_t eval_every = 0;    // steps; 0: only at the end
   std::int64_t eval_samples = 0;  // 0: all
 
   // [checkpoint]
@@ -98,13 +107,14 @@ struct Plan {
   std::int64_t ranks = 1;
   std::int64_t spares = 0;
   double grace_s = 30;    // time from a stop signal to the last process gone
-  double timeout_s = 60;  // longest wait of a collective
-  std::string comm_interface;  // empty: the backend's own choice
+  double timeout_s = 60;  // [comm]: longest wait of a collective
 
   // What the run is
-  std::string recipe;       // the resolved recipe, itself valid input
-  std::string identity;     // SHA-256 over the identity fields, hexadecimal
-  std::string trajectory;   // SHA-256 over the trajectory fields
+  std::vector<PlanField> fields;   // every value, in the order of the resolved recipe
+  std::vector<std::string> notes;  // what the user should know though it is no mistake
+  std::string recipe;              // the resolved recipe, itself valid input
+  std::string identity;            // SHA-256 over the identity fields, hexadecimal
+  std::string trajectory;          // SHA-256 over the trajectory fields
 };
 
 // Exact both ways: doubles keep their bits.
