@@ -10,10 +10,6 @@
 namespace dtrain {
 namespace {
 
-toml::table parse(std::string_view text) {
-  return toml::parse(text);
-}
-
 // Converts the library's tree to ours.
 class Converter {
  public:
