@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "address.h"
 
+#include <dtrain/error.h>
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -11,8 +12,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-
-#include <dtrain/error.h>
 
 namespace dtrain::gloo_plugin {
 namespace {

@@ -18,10 +18,10 @@ struct LocalAddress {
   bool loopback = false;
 };
 
-// With neither option: 127.0.0.1, right for all ranks on one node and refused by HostCard's check otherwise. Where an interface
-// or a name has several addresses: one that other hosts can route to before one that they cannot, then IPv4 before IPv6.
-// UserError: both options, an interface that this host lacks (lists those it has), a name that does not resolve, an address
-// that is not this host's.
+// With neither option: 127.0.0.1, right for all ranks on one node and refused by HostCard's check otherwise. Where an
+// interface or a name has several addresses: one that other hosts can route to before one that they cannot, then IPv4
+// before IPv6. UserError: both options, an interface that this host lacks (lists those it has), a name that does not
+// resolve, an address that is not this host's.
 LocalAddress resolve(const AddressOptions& options);
 
 }  // namespace dtrain::gloo_plugin

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host_card.h"
 
+#include <dtrain/error.h>
+#include <dtrain/schema.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <fstream>
-
-#include <dtrain/error.h>
-#include <dtrain/schema.h>
 
 namespace dtrain::gloo_plugin {
 namespace {
@@ -39,7 +38,9 @@ class Reader {
   std::span<const std::byte> bytes_;
 };
 
-const char* family_name(int family) { return family == AF_INET ? "IPv4" : "IPv6"; }
+const char* family_name(int family) {
+  return family == AF_INET ? "IPv4" : "IPv6";
+}
 
 }  // namespace
 
@@ -91,8 +92,8 @@ void check_reachable(const std::vector<HostCard>& cards) {
                         "set comm.interface or comm.address to a network that both hosts share");
       }
       if (cards[i].address.family != cards[j].address.family) {
-        throw UserError("comm gloo: " + one + " uses " + family_name(cards[i].address.family) + ", " + other + " uses " +
-                            family_name(cards[j].address.family),
+        throw UserError("comm gloo: " + one + " uses " + family_name(cards[i].address.family) + ", " + other +
+                            " uses " + family_name(cards[j].address.family),
                         "set comm.address so that all ranks use one address family");
       }
     }

@@ -2,9 +2,10 @@
 #include "waits.h"
 
 #include <algorithm>
-#include <csignal>
 #include <exception>
 #include <utility>
+
+#include "signals.h"
 
 namespace dtrain::gloo_plugin {
 namespace {
@@ -29,7 +30,10 @@ std::string text_of(const std::exception& error) {
   return text.starts_with("[") && end != std::string::npos ? text.substr(end + 2) : text;
 }
 
-Waits::Waits(std::chrono::milliseconds timeout) : timeout_(timeout), monitor_([this] { run(); }) {}
+Waits::Waits(std::chrono::milliseconds timeout) : timeout_(timeout) {
+  const SignalsBlocked blocked;
+  monitor_ = std::thread([this] { run(); });
+}
 
 Waits::~Waits() {
   {
@@ -42,7 +46,7 @@ Waits::~Waits() {
 
 void Waits::wait(gloo::transport::UnboundBuffer& buffer, Direction direction, int peer) {
   std::unique_lock lock(mutex_);
-  if (failure_) throw_failure();
+  check_locked();
   const bool first = entries_.empty();
   const auto entry = entries_.insert(entries_.end(), {&buffer, direction, peer, timeout_});
   lock.unlock();
@@ -60,8 +64,7 @@ void Waits::wait(gloo::transport::UnboundBuffer& buffer, Direction direction, in
   entries_.erase(entry);
   if (complete) return;
   if (lost) fail_locked({Kind::peer_lost, *lost, peer});
-  lock.unlock();
-  throw_failure();
+  check_locked();
 }
 
 void Waits::watch(std::unique_ptr<gloo::transport::UnboundBuffer> buffer, int peer) {
@@ -80,26 +83,16 @@ void Waits::fail_locked(const Failure& failure) noexcept {
   for (const auto& entry : entries_) interrupt(*entry.buffer, entry.direction);
 }
 
-bool Waits::aborted() const {
+void Waits::check_usable() const {
   const std::lock_guard lock(mutex_);
-  return failure_ && failure_->kind == Kind::aborted;
+  check_locked();
 }
 
-std::optional<Failure> Waits::failure() const {
-  const std::lock_guard lock(mutex_);
-  return failure_;
-}
-
-void Waits::throw_failure() const {
-  const auto failure = *this->failure();
-  throw RecoverableError(failure.kind, failure.text, failure.peer);
+void Waits::check_locked() const {
+  if (failure_) throw RecoverableError(failure_->kind, failure_->text, failure_->peer);
 }
 
 void Waits::run() {
-  // Signals are for the threads that expect them.
-  sigset_t all;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     changed_.wait(lock, [this] { return stopping_ || (!entries_.empty() && !failure_); });
@@ -123,7 +116,8 @@ void Waits::check(Clock::duration elapsed) {
 
 // A wait that is ended before it begins returns at once, unless the connection has failed: then it throws.
 std::optional<std::string> Waits::broken(int peer) {
-  if (peer < 0 || static_cast<std::size_t>(peer) >= watches_.size() || !watches_[static_cast<std::size_t>(peer)]) return {};
+  if (peer < 0 || static_cast<std::size_t>(peer) >= watches_.size() || !watches_[static_cast<std::size_t>(peer)])
+    return {};
   auto& watch = *watches_[static_cast<std::size_t>(peer)];
   try {
     watch.abortWaitRecv();

@@ -2,12 +2,16 @@
 //
 // Every wait of one communicator, so that each of them can be ended: by abort(), by a peer's death, by the clock.
 //
-// Gloo alone does not do that. Closing a connection leaves its own callers waiting; a message that was cut off in the middle
-// waits until its time limit; a time limit that passes in one wait is reported by the others as something else.
+// Gloo alone does not do that. Closing a connection leaves its own callers waiting; a message that was cut off in the
+// middle waits until its time limit; a time limit that passes in one wait is reported by the others as something else.
 #pragma once
+
+#include <dtrain/error.h>
+#include <gloo/transport/unbound_buffer.h>
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -15,10 +19,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include <gloo/transport/unbound_buffer.h>
-
-#include <dtrain/error.h>
 
 namespace dtrain::gloo_plugin {
 
@@ -47,9 +47,7 @@ class Waits {
 
   // Ends all waits, now and later.
   void fail(const Failure& failure) noexcept;
-  bool aborted() const;
-  std::optional<Failure> failure() const;
-  [[noreturn]] void throw_failure() const;  // there is one
+  void check_usable() const;  // throws the failure if there is one
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -64,6 +62,7 @@ class Waits {
   void check(Clock::duration elapsed);
   std::optional<std::string> broken(int peer);
   void fail_locked(const Failure& failure) noexcept;
+  void check_locked() const;
 
   const std::chrono::milliseconds timeout_;
   mutable std::mutex mutex_;
