@@ -23,6 +23,7 @@
 #include "core/observe/terminal_view.h"
 #include "core/plan/make_plan.h"
 #include "core/plan/train_request.h"
+#include "core/recipe/recipe_errors.h"
 
 namespace dtrain::cli {
 namespace {
@@ -45,7 +46,7 @@ RunRequest request_of(const RunOptions& options, Plan plan) {
   request.name = plan.name;
   request.new_run_dir = options.run_dir.empty();
   request.run_dir =
-      std::filesystem::absolute(request.new_run_dir ? default_run_dir(plan.name) : options.run_dir).string();
+      std::filesystem::absolute(request.new_run_dir ? default_run_dir(plan.name) : std::filesystem::path(options.run_dir)).string();
   request.ranks = static_cast<int>(plan.ranks);
   request.threads = plan.threads;
   request.grace_s = plan.grace_s;

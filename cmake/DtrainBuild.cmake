@@ -20,8 +20,11 @@ find_package(Threads REQUIRED)
 # The SDK: the only headers a plugin may see.
 add_library(dtrain_sdk INTERFACE)
 target_include_directories(dtrain_sdk INTERFACE
-  "${CMAKE_SOURCE_DIR}/core/include" "${CMAKE_BINARY_DIR}/include")
+  "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/core/include>" "$<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include>"
+  "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 target_compile_features(dtrain_sdk INTERFACE cxx_std_20)
+add_library(dtrain::sdk ALIAS dtrain_sdk)
+include(DtrainPlugin)
 
 if(DTRAIN_WITH_TORCH)
   include(DtrainTorch)
@@ -56,23 +59,20 @@ function(dtrain_library name)
   endif()
 endfunction()
 
-# dtrain_plugin(name SOURCES a.cpp ... [LIBS ...] [TORCH]): one shared object, sees the SDK only.
+# dtrain_plugin(name SOURCES a.cpp ... [LIBS ...] [TORCH]): a plugin of this repository: dtrain_add_plugin() with our warnings,
+# placed and installed where dtrain looks.
 function(dtrain_plugin name)
   cmake_parse_arguments(ARG "TORCH" "" "SOURCES;LIBS" ${ARGN})
   if(ARG_TORCH AND NOT DTRAIN_WITH_TORCH)
     return()
   endif()
-  add_library(${name} MODULE ${ARG_SOURCES})
-  set_target_properties(${name} PROPERTIES PREFIX ""
-    LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/${DTRAIN_PLUGIN_DIR}")
-  target_link_libraries(${name} PRIVATE dtrain_sdk dtrain_flags ${ARG_LIBS} Threads::Threads)
-  if(NOT DTRAIN_SANITIZE)
-    target_link_options(${name} PRIVATE -Wl,-z,defs)
-  endif()
+  dtrain_add_plugin(${name} ${ARGN})
+  set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/${DTRAIN_PLUGIN_DIR}")
+  target_link_libraries(${name} PRIVATE dtrain_flags Threads::Threads)
   if(ARG_TORCH)
     dtrain_use_torch(${name})
   endif()
-  install(TARGETS ${name} LIBRARY DESTINATION "${DTRAIN_PLUGIN_DIR}")
+  install(TARGETS ${name} LIBRARY DESTINATION "${DTRAIN_PLUGIN_DIR}" COMPONENT runtime)
   set_property(GLOBAL APPEND PROPERTY DTRAIN_PLUGINS ${name})
 endfunction()
 

@@ -9,6 +9,7 @@
 set(DTRAIN_TORCH_ROOT "" CACHE PATH "Folder `torch` of an unpacked PyPI wheel; empty: find_package(Torch)")
 
 add_library(dtrain_torch INTERFACE)
+add_library(dtrain::torch ALIAS dtrain_torch)
 if(DTRAIN_TORCH_ROOT)
   set(TORCH_INCLUDE_DIRS "${DTRAIN_TORCH_ROOT}/include" "${DTRAIN_TORCH_ROOT}/include/torch/csrc/api/include")
   foreach(name c10 torch_cpu)

@@ -151,7 +151,7 @@ NewestCheckpoint CheckpointStore::newest_verified() const {
       }
       vanished = vanished || !store_.exists(info.folder + "/" + std::string(kManifestName));
     }
-    if (vanished && attempt < kTries) continue;
+    if (vanished && attempt < kTries) continue;  // what replaced them was published later than the list
     if (store_error) throw *store_error;
     return out;
   }

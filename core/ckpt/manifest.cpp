@@ -14,14 +14,6 @@
 
 namespace dtrain {
 
-std::string utc_now() {
-  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  char text[32];
-  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
-}
-
 std::string hex64(std::uint64_t value) {
   std::string out(16, '0');
   for (auto i = out.size(); i-- > 0; value >>= 4) out[i] = "0123456789abcdef"[value & 15];

@@ -74,12 +74,9 @@ struct Manifest {
   std::vector<PluginRecord> plugins;
   std::string ledger = "{}";              // JSON, the ledger's own business
   std::map<std::string, double> metrics;  // may be NaN or infinite
-  std::string created;                    // UTC, "2026-01-31T12:00:00Z"
+  std::string created;                    // UTC, "2026-01-31T12:00:00.000Z" (utc_now() of core/base/log.h)
   std::string dtrain_version;
 };
-
-// The current time as Manifest::created holds it.
-std::string utc_now();
 
 // What is wrong with a tensor's slices (sorted by offset): an impossible shape, a gap, an overlap. Nothing: they cover
 // it.

@@ -10,7 +10,7 @@ namespace dtrain {
 
 BatchAssembler::BatchAssembler(Setup setup) : s_(std::move(setup)), draws_key_(rng::key(s_.seed, "data.draws")) {
   DTRAIN_CHECK(!s_.sources.empty() && s_.sampler->sources().size() == s_.sources.size());
-  DTRAIN_CHECK(s_.layout->spec().samples == s_.sampler->epoch_size());
+  DTRAIN_CHECK(s_.layout->spec().samples <= s_.sampler->epoch_size());
   for (const auto& field : s_.sources.front()->info().fields) sample_bytes_.push_back(field.bytes());
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/data/opened_data.h"
 
-#include <algorithm>
-
 #include <dtrain/error.h>
+
+#include <algorithm>
 
 #include "core/data/data_info.h"
 
@@ -43,7 +43,8 @@ std::unique_ptr<DataSplit> open_eval(const Plan& plan, const DataContext& contex
   auto sets = open_sets(plan.eval.empty() ? plan.train : plan.eval, context, loader);
   auto sampler = Sampler::in_order(sizes_of(sets));
   auto samples = sampler.epoch_size();
-  if (samples == 0) throw UserError("data: the evaluation set has no samples", "raise data.eval_fraction or name data.eval");
+  if (samples == 0)
+    throw UserError("data: the evaluation set has no samples", "raise data.eval_fraction or name data.eval");
   if (plan.eval_samples > 0) samples = std::min(samples, plan.eval_samples);
   const auto spec = StepLayout::single_step(samples, plan.micro_batch_size, plan.lanes).spec();
   return std::make_unique<DataSplit>(std::move(sets), std::move(sampler), spec);
@@ -54,7 +55,9 @@ std::unique_ptr<DataSplit> open_eval(const Plan& plan, const DataContext& contex
 DataSplit::DataSplit(std::vector<ComponentPtr<DataSet>> sets, Sampler sampler, const StepLayout::Spec& layout)
     : sets_(std::move(sets)), sampler_(std::move(sampler)), layout_(layout) {}
 
-std::int64_t DataSplit::samples() const { return layout_.spec().samples; }
+std::int64_t DataSplit::samples() const {
+  return layout_.spec().samples;
+}
 
 BatchAssembler::Setup DataSplit::source(std::uint64_t seed, int rank) const {
   BatchAssembler::Setup setup{.sources = {}, .sampler = &sampler_, .layout = &layout_, .seed = seed, .rank = rank};
@@ -80,7 +83,8 @@ OpenedData open_data(const Plan& plan, const PluginLoader& loader) {
   auto name = [&infos](const std::vector<DataSourcePlan>& sources, const DataSplit& split, const char* key) {
     const auto sets = split.source(0, 0).sources;
     for (std::size_t i = 0; i < sets.size(); ++i) {
-      infos.push_back({std::string(key) + "[" + std::to_string(i) + "] (" + sources[i].component.name + ")", &sets[i]->info()});
+      infos.push_back(
+          {std::string(key) + "[" + std::to_string(i) + "] (" + sources[i].component.name + ")", &sets[i]->info()});
     }
   };
   name(plan.train, *data.train, "data.train");

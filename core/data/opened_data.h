@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plan's tokenizer and data sets, opened, with the arithmetic over their sizes. Opened once in the host process; workers inherit
-// it.
+// A plan's tokenizer and data sets, opened, with the arithmetic over their sizes. Opened once in the host process;
+// workers inherit it.
 #pragma once
+
+#include <dtrain/data.h>
+#include <dtrain/tokenizer.h>
 
 #include <cstdint>
 #include <optional>
 #include <vector>
-
-#include <dtrain/data.h>
-#include <dtrain/tokenizer.h>
 
 #include "core/data/batch_reader.h"
 #include "core/data/sampler.h"
@@ -42,13 +42,13 @@ class DataSplit {
 struct OpenedData {
   ComponentPtr<Tokenizer> tokenizer;  // null when the recipe names none
   std::unique_ptr<DataSplit> train;
-  std::unique_ptr<DataSplit> eval;    // null when the recipe evaluates nothing
+  std::unique_ptr<DataSplit> eval;  // null when the recipe evaluates nothing
   DataInfo info;
   std::int64_t total_steps = 0;
 };
 
-// The plugins are loaded already. UserError for everything that is wrong with the data: unreadable files, fields that differ, an
-// epoch without steps, an empty evaluation set.
+// The plugins are loaded already. UserError for everything that is wrong with the data: unreadable files, fields that
+// differ, an epoch without steps, an empty evaluation set.
 OpenedData open_data(const Plan& plan, const PluginLoader& loader);
 
 }  // namespace dtrain

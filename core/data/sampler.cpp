@@ -3,7 +3,6 @@
 
 #include <dtrain/error.h>
 #include <dtrain/rng.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +10,8 @@
 #include <charconv>
 #include <cmath>
 #include <string>
+
+#include "core/base/hash.h"
 
 namespace dtrain {
 
@@ -27,7 +28,7 @@ std::string format(double value) {
 }  // namespace
 
 std::uint64_t hash_ids(std::span<const std::uint64_t> ids) {
-  return XXH3_64bits(ids.data(), ids.size_bytes());
+  return xxh3_64(std::as_bytes(ids));
 }
 
 Sampler::Sampler(std::vector<Source> sources, std::uint64_t seed, bool shuffle)

@@ -60,6 +60,8 @@ class Sampler {
   static Sampler in_order(std::span<const std::int64_t> samples);
 
   std::span<const Source> sources() const { return sources_; }
+  std::uint64_t seed() const { return seed_; }
+  bool shuffle() const { return shuffle_; }
   std::int64_t epoch_size() const { return ends_.back(); }
   std::int64_t draws_per_epoch(std::int64_t source) const;  // c of the source
 

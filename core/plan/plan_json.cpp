@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include <dtrain/error.h>
+
 #include "core/plan/plan.h"
 
 namespace dtrain {

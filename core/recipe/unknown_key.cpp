@@ -16,7 +16,7 @@ std::string join(const std::vector<std::string>& names) {
   return out;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   return "'" + std::string(text) + "'";
 }
 
@@ -106,14 +106,14 @@ std::string nearest(const UnknownKey& unknown) {
   const auto here = nearest_name(unknown.key, unknown.valid);
   const auto limit = here.empty() ? allowed_distance(unknown.key) + 1 : name_distance(unknown.key, here);
   if (const auto* foreign = nearest_foreign(unknown.key, limit))
-    return "close to " + quoted(foreign->name) + ": " + translation(*foreign);
-  if (!here.empty()) return "did you mean " + quoted(prefix + here) + "?";
+    return "close to " + in_quotes(foreign->name) + ": " + translation(*foreign);
+  if (!here.empty()) return "did you mean " + in_quotes(prefix + here) + "?";
   std::vector<std::string> names;
   const auto homes = host_homes();
   for (const auto& home : homes) names.push_back(home.key);
   const auto other = nearest_name(unknown.key, names);
   const auto it = std::find_if(homes.begin(), homes.end(), [&](const Home& home) { return home.key == other; });
-  return other.empty() ? "" : "did you mean " + quoted(it->dotted()) + "?";
+  return other.empty() ? "" : "did you mean " + in_quotes(it->dotted()) + "?";
 }
 
 }  // namespace

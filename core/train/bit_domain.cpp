@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include <ATen/ATen.h>
-#include <ATen/native/DispatchStub.h>
+#include <ATen/Version.h>
 
 #include <dtrain/torch_compat.h>
 
@@ -49,11 +49,14 @@ std::string blas() {
 
 namespace {
 
-// What libtorch's own kernels were dispatched to.
+// What libtorch's own kernels were dispatched to, as its configuration says: "CPU capability usage: AVX2".
 std::string instruction_set() {
-  constexpr const char* kNames[] = {"baseline", "AVX2", "AVX512"};
-  const auto level = static_cast<std::size_t>(at::native::get_cpu_capability());
-  return level < std::size(kNames) ? kNames[level] : "level " + std::to_string(level);
+  const std::string config = at::show_config();
+  constexpr std::string_view kLabel = "CPU capability usage: ";
+  const auto begin = config.find(kLabel);
+  if (begin == std::string::npos) return "unknown";
+  const auto value = begin + kLabel.size();
+  return config.substr(value, config.find_first_of("\r\n", value) - value);
 }
 
 }  // namespace

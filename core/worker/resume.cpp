@@ -69,7 +69,7 @@ void accept(ResumePoint& point, const TrainRequest& request, Checkpoint checkpoi
   if (const auto drift = difference(manifest.bit_domain, bit_domain(request.plan.threads)); !drift.empty()) {
     point.notices.push_back("the run is no longer bit-exact: it resumes in another bit domain (" + drift + ")");
   }
-  point.checkpoint = std::move(checkpoint);
+  point.checkpoint = std::make_unique<const Checkpoint>(std::move(checkpoint));
 }
 
 std::string skipped_sentence(const SkippedCheckpoint& skipped) {

@@ -28,7 +28,7 @@ CheckpointAccess open_checkpoints(const Plan& plan, const PluginLoader& loader, 
 struct ResumePoint {
   TrainPosition position;                // of a fresh run: 0, 0
   std::optional<CheckpointAccess> from;  // where `checkpoint` lies
-  std::optional<Checkpoint> checkpoint;
+  std::unique_ptr<const Checkpoint> checkpoint;  // null: a fresh run
   std::vector<std::string> notices;      // sentences for the user: what was found, skipped, differs
 };
 

@@ -9,7 +9,9 @@
 #include <optional>
 #include <string>
 
-#include "core/data/ledger.h"
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/data/ledger_writer.h"
 #include "core/launch/host_program.h"
 #include "core/observe/metrics_log.h"
 #include "core/train/checkpointer.h"
@@ -44,7 +46,7 @@ class RunJournal final : public TrainerHooks {
 
  private:
   bool writes() const { return s_.seat.rank == 0; }
-  void report(const std::string& json, bool event);
+  void report(const nlohmann::json& object, bool event);
 
   Setup s_;
   std::optional<MetricsLog> metrics_;
@@ -52,6 +54,7 @@ class RunJournal final : public TrainerHooks {
   double last_loss_ = 0;
   std::int64_t skipped_ = 0;
   std::int64_t samples_ = 0;
+  std::int64_t saved_step_ = 0;
   MetricValues last_metrics_;
 };
 

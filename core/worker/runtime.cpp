@@ -16,6 +16,14 @@ DTRAIN_RUNTIME_ENTRY int dtrain_runtime_host(int agent_socket) {
   return dtrain::serve_host(agent_socket, program);
 }
 
+// One rank in the calling process; `outcome` says how it ended.
+DTRAIN_RUNTIME_ENTRY int dtrain_runtime_in_process(const dtrain::RunRequest* request, dtrain::RunView* view,
+                                                   dtrain::Outcome* outcome) {
+  dtrain::TrainingProgram program;
+  *outcome = dtrain::run_in_process(*request, program, *view);
+  return 0;
+}
+
 namespace {
 
 // Runs `command`, printing errors as main() does.

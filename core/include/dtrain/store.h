@@ -50,7 +50,11 @@ class Store {
   virtual std::unique_ptr<ObjectWriter> create(const std::string& key) = 0;
   virtual std::unique_ptr<ObjectReader> open(const std::string& key) const = 0;
   virtual bool exists(const std::string& key) const = 0;
-  virtual std::vector<ObjectInfo> list(const std::string& prefix) const = 0;  // all keys below prefix, sorted
+
+  // All keys below prefix, sorted, as they were at one moment as far as the store can tell: who looks while one prefix is
+  // published and then another removed sees at least one of them.
+  virtual std::vector<ObjectInfo> list(const std::string& prefix) const = 0;
+
   virtual void remove(const std::string& prefix) = 0;  // everything below; a missing prefix is fine
 
   // Makes everything below `staging` appear below `final_prefix`, wholly or not at all, and durably. Fails when

@@ -2,11 +2,11 @@
 #include "local_store.h"
 
 #include <dirent.h>
-#include <optional>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <random>
 
 #include "local_object.h"
@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kUnfinished = ".unfinished";
 constexpr std::string_view kTrash = ".trash-";
+constexpr int kListTries = 100;
 constexpr int kMaxDepth = 16;  // a symbolic link may lead in a circle
 
 std::optional<struct stat> stat_of(const fs::path& path) {
@@ -58,27 +59,42 @@ void make_folders(const fs::path& folder) {
   posix::sync_folder(parent);
 }
 
-// Other processes may remove what is being listed: entries that are gone are no error.
-void list_into(const fs::path& folder, const std::string& key_prefix, int depth, std::vector<ObjectInfo>& out) {
-  DIR* const handle = depth > kMaxDepth ? nullptr : ::opendir(folder.c_str());
+// The names in a folder. They are read in few system calls, each of which sees one moment of the folder.
+std::vector<std::string> names_in(const fs::path& folder, bool& vanished) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> handle(::opendir(folder.c_str()), &::closedir);
   if (handle == nullptr) {
-    if (depth > kMaxDepth || errno == ENOENT || errno == ENOTDIR) return;
-    posix::fail("list " + folder.string(), errno);
+    if (errno != ENOENT && errno != ENOTDIR) posix::fail("list " + folder.string(), errno);
+    vanished = true;
+    return names;
   }
-  const std::unique_ptr<DIR, int (*)(DIR*)> closer(handle, &::closedir);
   while (true) {
     errno = 0;
-    const auto* entry = ::readdir(handle);
-    if (entry == nullptr) {
-      if (errno != 0 && errno != ENOENT) posix::fail("list " + folder.string(), errno);
-      return;
+    const auto* entry = ::readdir(handle.get());
+    if (entry != nullptr) {
+      if (valid_segment(entry->d_name)) names.emplace_back(entry->d_name);
+      continue;
     }
-    const std::string name = entry->d_name;
-    if (!valid_segment(name)) continue;
+    if (errno != 0 && errno != ENOENT) posix::fail("list " + folder.string(), errno);
+    // A folder that was moved away meanwhile may have been read while it was emptied.
+    if (!is_folder(folder)) vanished = true;
+    return names;
+  }
+}
+
+// `vanished` is set when something was removed or renamed in the middle: what was seen then belongs to no one moment.
+void list_into(const fs::path& folder, const std::string& key_prefix, int depth, std::vector<ObjectInfo>& out,
+               bool& vanished) {
+  if (depth > kMaxDepth) return;
+  for (const auto& name : names_in(folder, vanished)) {
     const auto info = stat_of(folder / name);
-    if (!info) continue;
-    if (S_ISDIR(info->st_mode)) list_into(folder / name, key_prefix + name + "/", depth + 1, out);
-    if (S_ISREG(info->st_mode)) out.push_back({key_prefix + name, static_cast<std::uint64_t>(info->st_size)});
+    if (!info) {
+      vanished = true;
+    } else if (S_ISDIR(info->st_mode)) {
+      list_into(folder / name, key_prefix + name + "/", depth + 1, out, vanished);
+    } else if (S_ISREG(info->st_mode)) {
+      out.push_back({key_prefix + name, static_cast<std::uint64_t>(info->st_size)});
+    }
   }
 }
 
@@ -129,9 +145,15 @@ bool LocalStore::exists(const std::string& key) const {
 }
 
 std::vector<ObjectInfo> LocalStore::list(const std::string& prefix) const {
-  std::vector<ObjectInfo> out;
   const auto folder = prefix.empty() ? root_ : path_of(prefix);
-  list_into(folder, prefix.empty() ? prefix : prefix + "/", 0, out);
+  std::vector<ObjectInfo> out;
+  // A reader that looks while one checkpoint is published and another removed must not miss both.
+  bool vanished = true;
+  for (int attempt = 0; vanished && attempt < kListTries && is_folder(folder); ++attempt) {
+    out.clear();
+    vanished = false;
+    list_into(folder, prefix.empty() ? prefix : prefix + "/", 0, out, vanished);
+  }
   std::ranges::sort(out, {}, &ObjectInfo::key);
   return out;
 }

@@ -7,12 +7,12 @@
 #include <set>
 #include <string>
 
-#include "tests/unit/nn/bench.h"
+#include "tests/unit/nn/model_bench.h"
 
 namespace dtrain {
 namespace {
 
-using testing::batch_of;
+using test::batch_of;
 
 Batch samples(std::int64_t first, std::int64_t count, std::int64_t step = 3) {
   return batch_of(at::zeros({count, 1}), true, first, step);

@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "core/nn/initial_values.h"
-#include "tests/unit/nn/bench.h"
+#include "tests/unit/nn/model_bench.h"
 
 namespace dtrain {
 namespace {
 
-using testing::batch_of;
-using testing::Bench;
-using testing::close;
+using test::batch_of;
+using test::Bench;
+using test::close;
 using ::testing::ElementsAre;
 
 template <class Call>

@@ -10,7 +10,7 @@
 
 #include "core/nn/model_workshop.h"
 
-namespace dtrain::testing {
+namespace dtrain::test {
 
 class Bench {
  public:
@@ -58,4 +58,4 @@ inline bool close(const at::Tensor& a, const at::Tensor& b, double relative = 1e
   return at::allclose(a.to(at::kDouble), b.to(at::kDouble), relative, absolute);
 }
 
-}  // namespace dtrain::testing
+}  // namespace dtrain::test
