@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/fault.h"
 #include "core/base/frames.h"
 #include "core/base/process.h"
 #include "core/launch/messages.h"
@@ -48,6 +49,8 @@ class Host final : public PrepareWatch {
     if (!request) return 1;
     try {
       DTRAIN_CHECK(request->type == static_cast<std::uint8_t>(Message::prepare));
+      fault::arm_from_environment();
+      fault::point("launch.prepare");
       prepare(decoded<RunRequest>(request->payload));
       serve_spawns();
       return 0;
