@@ -20,7 +20,7 @@ class Attention(nn.Module):
         super().__init__()
         self.heads = heads
         self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.register_buffer("mask", torch.ones(seq_len, seq_len, dtype=torch.bool).triu(1), persistent=False)
+        self.mask = torch.ones(seq_len, seq_len, dtype=torch.bool).triu(1)  # no buffer: DDP would send it with Gloo, which knows no bool
 
     def forward(self, x):
         B, T, C = x.shape
