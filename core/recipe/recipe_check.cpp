@@ -139,7 +139,7 @@ class Check {
       if (auto checked = check_value(*value, spec, key, mistakes_))
         out.options.push_back({spec, std::move(*checked), origin_text(value->origin), value->origin.place, host});
     } else if (spec.required) {
-      missing(out.place, key, allowed_text(spec));
+      missing(out.place, key, expected_text(spec));
     } else if (has_default) {
       out.options.push_back({spec, spec.default_value, "default", {}, host});
     }
