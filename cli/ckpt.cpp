@@ -169,7 +169,8 @@ int verify(const Arguments& args) {
 }
 
 int hash(const Arguments& args) {
-  const auto checkpoint = verified(open_place(args.path));
+  const auto place = open_place(args.path);  // outlives what is opened in it
+  const auto checkpoint = verified(place);
   const auto text = checkpoint.content_hash();
   if (args.json) {
     print({{"hash", text}, {"step", checkpoint.manifest().step}});
