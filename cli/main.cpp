@@ -25,6 +25,7 @@ void add_verbs(CLI::App& app, dtrain::cli::Action& action) {
   dtrain::cli::add_ledger(app, action);
   dtrain::cli::add_eval(app, action);
   dtrain::cli::add_generate(app, action);
+  dtrain::cli::add_data(app, action);
   dtrain::cli::add_ps(app, action);
   dtrain::cli::add_status(app, action);
   dtrain::cli::add_logs(app, action);

@@ -27,6 +27,7 @@ void add_status(CLI::App& app, Action& action);
 void add_stop(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);
 void add_recipe(CLI::App& app, Action& action);
+void add_data(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_plugin_verb(CLI::App& app, Action& action);
 

@@ -144,7 +144,9 @@ TEST_P(CommContract, GenerationsDoNotMix) {
     work->wait();
     EXPECT_EQ(data, Numbers(4, 2));
     old_group->abort();
-    if (left_behind) EXPECT_THROW(left_behind->wait(), RecoverableError);
+    if (left_behind) {
+      EXPECT_THROW(left_behind->wait(), RecoverableError);
+    }
     seat.signal("done-" + std::to_string(seat.rank));
     seat.await("done-" + std::to_string(1 - seat.rank));
   });

@@ -143,7 +143,9 @@ TEST_P(CommContract, SizesThatDifferNeverMatch) {
       EXPECT_THAT(e.what(), testing::HasSubstr(seat.rank == 0 ? "send of 400 bytes to rank 1"
                                                               : "receive of 200 bytes from rank 0"));
     }
-    if (seat.rank == 0) EXPECT_EQ(data, Numbers(100, 1));
+    if (seat.rank == 0) {
+      EXPECT_EQ(data, Numbers(100, 1));
+    }
   });
 }
 
