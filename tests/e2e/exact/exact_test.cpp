@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-struct Setup {
+struct RunSetup {
   std::string model = "scalar";
   std::string loss = "half_square";
   std::string data;  // targets = [...], counts = [...]
@@ -28,7 +28,7 @@ struct Setup {
 
 class ExactTest : public testing::Test {
  protected:
-  CommandResult train(const Setup& s, const std::string& run, int ranks, const std::string& fault = {}) {
+  CommandResult train(const RunSetup& s, const std::string& run, int ranks, const std::string& fault = {}) {
     const auto file = folder_.path() / "recipe.toml";
     std::ofstream(file) << "schema = 1\n[run]\nname = \"exact\"\n[model]\nkind = \"" << s.model << "\"\n[loss]\nkind = \""
                         << s.loss << "\"\n[data]\nshuffle = false\ntrain = [{ kind = \"table\", " << s.data
@@ -76,7 +76,7 @@ class ExactTest : public testing::Test {
 
 // Twelve tokens in four micro-batches of 1, 3, 2 and 6 tokens: a mean of means would give another number.
 TEST_F(ExactTest, EveryTokenCountsTheSame) {
-  const Setup setup{.data = "targets = [8.0, 0.0, 4.0, 2.0], counts = [1, 3, 2, 6]",
+  const RunSetup setup{.data = "targets = [8.0, 0.0, 4.0, 2.0], counts = [1, 3, 2, 6]",
                     .train = "steps = 1\nglobal_batch_size = 4"};
   for (int ranks : {1, 2}) {
     const auto run = "run" + std::to_string(ranks);
@@ -108,7 +108,7 @@ TEST_F(ExactTest, AStepWithoutAnyTargetIsSkippedAndSaysSo) {
 
 // Seven micro-batches, four a step: the last three of an epoch are a step of their own and leak nothing into the next epoch.
 TEST_F(ExactTest, AShortLastStepIsDividedByWhatItHolds) {
-  const Setup setup{.data = "targets = [1.0, 1.0, 1.0, 1.0, 4.0, 4.0, 4.0], counts = [1, 1, 1, 1, 1, 1, 1]",
+  const RunSetup setup{.data = "targets = [1.0, 1.0, 1.0, 1.0, 4.0, 4.0, 4.0], counts = [1, 1, 1, 1, 1, 1, 1]",
                     .train = "steps = 3\nglobal_batch_size = 4",
                     .rest = "[checkpoint]\nevery = 1\nkeep_last = 9\n"};
   for (int ranks : {1, 3}) {
@@ -131,7 +131,7 @@ TEST_F(ExactTest, TheLoggedLossIsThatOfAllMicroBatches) {
 }
 
 TEST_F(ExactTest, TheNormIsGlobalAndClippingUsesIt) {
-  const Setup setup{.model = "slopes",
+  const RunSetup setup{.model = "slopes",
                     .loss = "plain",
                     .data = "targets = [0.0, 0.0], counts = [1, 1]",
                     .train = "steps = 1\nglobal_batch_size = 2\nmax_grad_norm = 6.5"};
