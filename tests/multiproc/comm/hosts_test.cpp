@@ -16,7 +16,7 @@ using testing::MatchesRegex;
 
 constexpr const char* kAddress[] = {"10.77.0.1/24", "10.77.0.2/24"};
 
-void exchange(const Seat& seat, const Join& join) {
+void swap_numbers(const Seat& seat, const Join& join) {
   auto context = seat.context();
   const auto group = join(context);
   float value = static_cast<float>(seat.rank + 1);
@@ -36,7 +36,7 @@ TEST(Hosts, IPv4AndIPv6Addresses) {
     for (const auto& pair : pairs) {
       Seat again = seat;
       const auto join = gloo_join("", pair[seat.rank]);
-      exchange(again, [&](CommContext context) {
+      swap_numbers(again, [&](CommContext context) {
         context.generation = generation;
         return join(context);
       });
@@ -48,14 +48,14 @@ TEST(Hosts, IPv4AndIPv6Addresses) {
 TEST(Hosts, AnInterface) {
   on_two_hosts([](Seat& seat) {
     become_host(seat, kAddress[0], kAddress[1]);
-    exchange(seat, gloo_join("wire"));
+    swap_numbers(seat, gloo_join("wire"));
   });
 }
 
 TEST(Hosts, AnInterfaceWithIPv6Alone) {
   on_two_hosts([](Seat& seat) {
     become_host(seat, "fd77::1/64", "fd77::2/64");
-    exchange(seat, gloo_join("wire"));
+    swap_numbers(seat, gloo_join("wire"));
   });
 }
 
@@ -104,7 +104,7 @@ TEST(Hosts, AHostNameWithARoutableAddressToo) {
     become_host(seat, kAddress[0], kAddress[1]);
     const std::string name = seat.rank == 0 ? "alpha" : "beta";
     set_hosts_file("127.0.1.1 " + name + "\n10.77.0." + std::to_string(seat.rank + 1) + " " + name + "\n");
-    exchange(seat, gloo_join("", name));
+    swap_numbers(seat, gloo_join("", name));
   });
 }
 
