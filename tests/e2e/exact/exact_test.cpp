@@ -21,9 +21,9 @@ using nlohmann::json;
 struct RunSetup {
   std::string model = "scalar";
   std::string loss = "half_square";
-  std::string data;  // targets = [...], counts = [...]
-  std::string train;  // more lines of [train]
-  std::string rest;   // more tables
+  std::string data{};   // targets = [...], counts = [...]
+  std::string train{};  // more lines of [train]
+  std::string rest{};   // more tables
 };
 
 class ExactTest : public testing::Test {
