@@ -77,7 +77,7 @@ TEST(MemoryTransport, AGroupOfOne) {
 }
 
 TEST(MemoryTransport, HasTheCapabilitiesItIsGiven) {
-  MemoryHub hub({});
+  MemoryHub hub(MemoryHub::Capabilities{});
   EXPECT_TRUE(hub.join(context(0, 1))->capabilities().empty());
 }
 

@@ -35,7 +35,7 @@ TEST(ReductionLayout, RefusesWhatDoesNotFit) {
 }
 
 TEST(Reducer, NativeNeedsABackendThatReduces) {
-  MemoryHub hub({});
+  MemoryHub hub(MemoryHub::Capabilities{});
   const auto group = hub.join({.rank = 0, .size = 2});
   try {
     make_native_reducer(group.get(), test::even_ranges(2, 2), 2, {});
