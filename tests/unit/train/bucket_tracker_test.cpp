@@ -6,7 +6,7 @@
 namespace dtrain {
 namespace {
 
-struct Recorder : BucketListener {
+struct Recorder final : BucketListener {
   void bucket_ready(std::size_t bucket) override { order.push_back(bucket); }
   std::vector<std::size_t> order;
 };

@@ -16,7 +16,7 @@ namespace {
 class CommitTest : public testing::Test {
  protected:
   struct Rank {
-    std::vector<MicroBatchRecord> records;
+    std::vector<MicroBatchRecord> records{};
     bool stop = false;
     bool bad_gradient = false;
   };
