@@ -125,7 +125,8 @@ int show(const Arguments& args) {
   row("trajectory", m.trajectory);
   for (const auto& [name, value] : m.bit_domain) row("bit domain", name + " = " + value);
   for (const auto& plugin : m.plugins) row("plugin", plugin.name + " " + plugin.version + " (" + plugin.build_id + ")");
-  for (const auto& [name, value] : metrics_of(m).items()) row("metric", name + " = " + value.dump());
+  const auto metrics = metrics_of(m);
+  for (const auto& [name, value] : metrics.items()) row("metric", name + " = " + value.dump());
   row("tensors", std::to_string(m.tensors.size()));
   for (const auto& tensor : m.tensors)
     std::cout << "  " << tensor.name << "  " << describe(tensor.type, tensor.shape) << '\n';

@@ -50,8 +50,8 @@ section() {
 build() { # PRESET
   bash -c 'cmake --preset "$0" && cmake --build --preset "$0" -j "$1"' "$1" "$jobs"
 }
-tests() { # PRESET LABEL JOBS
-  ctest --test-dir "build/$1" -L "$2" -j "$3" --no-tests=error
+tests() { # PRESET LABEL JOBS [REGEX]
+  ctest --test-dir "build/$1" -L "$2" -R "${4:-.}" -j "$3" --no-tests=error --repeat until-pass:2
 }
 export -f build tests
 export jobs
@@ -77,9 +77,10 @@ section "set-up" - 15 packaging/setup.sh
 section "release build" "set-up" 35 bash -c 'build release'
 section "quick tests" "release build" 8 bash -c 'tests release quick "$jobs"'
 [ "$only" = quick ] && finish
-section "slow tests" "release build" 20 bash -c 'tests release slow 1'
+section "end-to-end tests" "release build" 20 bash -c 'tests release slow 1 "^(train|exact)_e2e_test$"'
 section "quickstart" "release build" 6 packaging/quickstart.sh
 [ "$only" = full ] || finish
+section "all slow tests" "release build" 20 bash -c 'tests release slow 1'
 section "thread sanitizer build" "set-up" 10 bash -c 'build tsan'
 section "thread sanitizer tests" "thread sanitizer build" 8 bash -c 'tests tsan quick "$jobs"'
 section "second libtorch fetch" "set-up" 8 packaging/torch2.sh

@@ -31,7 +31,10 @@ bool MistakeList::mentions(std::string_view key) const {
 void MistakeList::throw_if_any() const {
   if (mistakes_.empty()) return;
   std::map<std::string, std::size_t> order;
-  for (const auto& mistake : mistakes_) order.try_emplace(mistake.place.file, order.size());
+  for (const auto& mistake : mistakes_) {  // files first, then the command line
+    const auto& file = mistake.place.file;
+    order.try_emplace(file, order.size() + (file.starts_with("--set") ? mistakes_.size() : 0));
+  }
   auto sorted = mistakes_;
   std::stable_sort(sorted.begin(), sorted.end(), [&](const RecipeMistake& a, const RecipeMistake& b) {
     return std::tuple(order[a.place.file], a.place.line, a.place.column) <

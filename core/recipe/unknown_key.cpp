@@ -64,6 +64,9 @@ std::string elsewhere(const UnknownKey& unknown, const ComponentSource& componen
              join(others);
     }
   }
+  // One slip from a key of the table it stands in: that is what was meant.
+  const auto near = nearest_name(unknown.key, unknown.valid);
+  if (!near.empty() && name_distance(unknown.key, near) <= 1) return "";
   std::vector<std::string> places;
   for (const auto& home : host_homes()) {
     if (home.key == unknown.key && home.table != unknown.table)

@@ -110,8 +110,8 @@ TEST_F(CkptVerb, ListsAndShows) {
   checkpoints_.write(30, "n", 0, state.slices<TensorSlice>(0, 2));
   const auto text = ckpt("ls RUN");
   EXPECT_EQ(text.code, 0);
-  EXPECT_THAT(text.out, MatchesRegex("step-000000010  [0-9.]+ KiB  20[0-9T:Z-]+  loss=0.1\n"
-                                     "step-000000020  [0-9.]+ KiB  20[0-9T:Z-]+  loss=0.05\n"
+  EXPECT_THAT(text.out, MatchesRegex("step-000000010  [0-9.]+ KiB  20[0-9T:.Z-]+  loss=0.1\n"
+                                     "step-000000020  [0-9.]+ KiB  20[0-9T:.Z-]+  loss=0.05\n"
                                      "step-000000030.partial-n  [0-9.]+ KiB  incomplete\n"));
   const auto list = json::parse(ckpt("ls RUN --json").out)["checkpoints"];
   ASSERT_EQ(list.size(), 3u);

@@ -79,9 +79,9 @@ TEST(Plan, RanksAreAtMostTheLanes) {
 TEST(Plan, ExactlyOneLength) {
   const RecipeBench bench;
   EXPECT_EQ(bench.mistakes(good_recipe(), {"train.epochs=2", "train.tokens=100"}),
-            "--set #1: train.epochs: the length of the run is given by train.steps = 10 (r.toml:8:1) already\n"
+            "--set #1: train.epochs: the length of the run is given by train.steps = 10 (r.toml:8:9) already\n"
             "  hint: keep one of steps, epochs, tokens\n"
-            "--set #2: train.tokens: the length of the run is given by train.steps = 10 (r.toml:8:1) already\n"
+            "--set #2: train.tokens: the length of the run is given by train.steps = 10 (r.toml:8:9) already\n"
             "  hint: keep one of steps, epochs, tokens");
   EXPECT_EQ(bench.mistakes(
                 "schema = 1\n[model]\nkind = \"mlp\"\n[data]\ntrain = { kind = \"synthetic\" }\n[train]\ntokens = 5\n"

@@ -129,7 +129,6 @@ TEST(RecipeKeys, MissingKeys) {
   const RecipeBench bench;
   EXPECT_EQ(bench.mistakes("schema = 1\n[optimizer]\n"),
             "r.toml: model.kind: missing; expected the name of a model: gpt, mlp\n"
-            "r.toml: data.train: missing; expected a table with kind = ..., or a list of them\n"
             "r.toml: train.global_batch_size: missing; expected an integer from 1 to 1000000000 (samples)\n"
             "r.toml: train.micro_batch_size: missing; expected an integer from 1 to 1000000000 (samples)\n"
             "r.toml: train.steps: missing; a run needs its length: one of steps, epochs, tokens\n"

@@ -80,8 +80,9 @@ TEST(RecipeLayers, CyclesAndMissingFiles) {
             "cannot read nowhere.toml: No such file or directory");
   EXPECT_EQ(bench.mistakes({".", {}, {}, {}, {}, nullptr}),
             "cannot read .: Is a directory\n  hint: name the recipe in it");
-  EXPECT_EQ(bench.mistakes("schema = 1\nextends = 3\n").substr(0, 77),
-            "r.toml:2:11: extends: expected a file or a list of files, found 3 (an integer)");
+  EXPECT_NE(bench.mistakes("schema = 1\nextends = 3\n")
+                .find("r.toml:2:11: extends: expected a file or a list of files, found 3 (an integer)"),
+            std::string::npos);
 }
 
 TEST(RecipeLayers, TheSameBaseTwiceIsNoCycle) {
