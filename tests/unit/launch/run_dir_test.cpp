@@ -75,7 +75,7 @@ TEST_F(RunDirTest, PathsThatCannotBeRunDirectoriesAreRefused) {
   EXPECT_EQ(message_of([&] { RunDirLock::before_prepare(dir_ / "file"); }),
             "cannot use run directory " + (dir_ / "file").string() + ": Not a directory");
   EXPECT_EQ(message_of([&] { RunDirLock().after_prepare(dir_ / "file" / "sub"); }),
-            "cannot make run directory " + (dir_ / "file").string() + ": Not a directory");
+            "cannot make run directory " + (dir_ / "file" / "sub").string() + ": Not a directory");
   EXPECT_EQ(message_of([&] { make_new_dir(dir_ / "file" / "sub"); }),
             "cannot make run directory " + (dir_ / "file").string() + ": Not a directory");
 }
