@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/nn/functions.h"
+#include "core/nn/gradient.h"
 
 namespace dtrain::functions {
 namespace {
@@ -47,6 +48,7 @@ struct Attention : torch::autograd::Function<Attention> {
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+    require_first_order();
     const auto saved = ctx->get_saved_variables();
     const auto& qkv = saved[0];
     const auto& k = *reinterpret_cast<const kernels::Kernels*>(ctx->saved_data["kernels"].toInt());

@@ -32,6 +32,7 @@ struct Embedding : torch::autograd::Function<Embedding> {
 
   // In the order of the ids, so that equal ids always add up in the same order.
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+    require_first_order();
     const auto saved = ctx->get_saved_variables();
     const auto& weight = saved[1];
     const auto g = grads[0].contiguous();

@@ -30,6 +30,7 @@ struct Linear : torch::autograd::Function<Linear> {
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+    require_first_order();
     const auto saved = ctx->get_saved_variables();
     const auto& weight = saved[1];
     const auto& bias = saved[2];

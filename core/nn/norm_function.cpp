@@ -27,6 +27,7 @@ struct LayerNorm : torch::autograd::Function<LayerNorm> {
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+    require_first_order();
     const auto saved = ctx->get_saved_variables();
     const auto& x = saved[0];
     const auto& gamma = saved[1];
@@ -56,6 +57,7 @@ struct Gelu : torch::autograd::Function<Gelu> {
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+    require_first_order();
     const auto x = ctx->get_saved_variables()[0];
     const auto& k = *reinterpret_cast<const kernels::Kernels*>(ctx->saved_data["kernels"].toInt());
     const auto g = grads[0].contiguous();

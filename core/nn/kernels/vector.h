@@ -6,10 +6,13 @@
 
 #include <cstdint>
 
+// Floats in a vector. A test sets it to try the widest code on any machine.
+#if !defined(DTRAIN_VECTOR_WIDTH)
 #if defined(__AVX512F__)
 #define DTRAIN_VECTOR_WIDTH 16
 #else
 #define DTRAIN_VECTOR_WIDTH 8
+#endif
 #endif
 
 namespace dtrain::kernels {

@@ -61,6 +61,7 @@ struct CrossEntropy : torch::autograd::Function<CrossEntropy> {
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+    DTRAIN_CHECK(!at::GradMode::is_enabled(), "cross_entropy has no second derivative");
     const auto gradient = ctx->get_saved_variables()[0];
     const auto scale = grads[0].item<float>();
     return {scale == 1.0f ? gradient : gradient * scale, {}, {}, {}, {}};

@@ -9,6 +9,7 @@
 
 #include "core/nn/functions.h"
 #include "tests/unit/nn/model_bench.h"
+#include "tests/unit/nn/wide_kernels.h"
 
 namespace dtrain {
 namespace {
@@ -18,7 +19,7 @@ using test::Bench;
 using test::close;
 
 std::vector<const kernels::Kernels*> tables() {
-  std::vector<const kernels::Kernels*> out{&kernels::kBaseline};
+  std::vector<const kernels::Kernels*> out{&kernels::kBaseline, &test::kWide};
 #if defined(__x86_64__)
   const std::string best = kernels::best().instruction_set;
   if (best != "baseline") out.push_back(&kernels::kAvx2);
@@ -68,12 +69,6 @@ TEST_P(LayerTest, LinearMatchesAten) {
 }
 
 TEST_P(LayerTest, LayerNormMatchesAten) {
-  for (const std::int64_t features : {1, 3, 8, 16, 37, 64}) {
-    const auto name = "norm" + std::to_string(features);
-    bench.build().layer_norm(name, features);
-  }
-  shake();
-  Bench other(7, *GetParam());
   for (const std::int64_t features : {3, 8, 16, 37, 64}) {
     Bench one(7, *GetParam());
     const auto layer = one.build().layer_norm("norm", features);
@@ -183,6 +178,67 @@ TEST_P(LayerTest, AttentionPassesNanOn) {
   const auto y = functions::attention(qkv, 1, true, {}, *GetParam());
   EXPECT_TRUE(at::isnan(y.slice(1, 5)).all().item<bool>());
   EXPECT_FALSE(at::isnan(y.slice(1, 0, 5)).any().item<bool>());
+}
+
+TEST_P(LayerTest, DropoutMultipliesByItsMaskWhileTrainingOnly) {
+  const auto layer = bench.build().dropout("drop", 0.4);
+  const auto x = at::randn({3, 50}).requires_grad_(true);
+  EXPECT_TRUE(at::equal(layer->forward(x, batch_of(x, false)), x));
+  const auto batch = batch_of(x, true, 8, 2);
+  const auto mask = bench.build().rng().dropout_mask(x.sizes(), 0.4, batch, "drop", 0);
+  const auto y = layer->forward(x, batch);
+  y.sum().backward();
+  EXPECT_TRUE(at::equal(y, x * mask));
+  EXPECT_TRUE(at::equal(x.grad(), mask));
+}
+
+TEST_P(LayerTest, InputsMayBeStrided) {
+  const auto norm = bench.build().layer_norm("norm", 6);
+  const auto fc = bench.build().linear("fc", 6, 6);
+  const auto attention = bench.build().attention("attention", {.hidden = 6, .heads = 2});
+  shake();
+  const auto x = at::randn({6, 4, 2});
+  const auto dense = x.permute({2, 1, 0}).contiguous();
+  const auto batch = batch_of(dense);
+  const auto run = [&](const at::Tensor& in) {
+    const auto leaf = in.detach().requires_grad_(true);
+    auto y = attention->forward(bench.build().ops().gelu(fc->forward(norm->forward(leaf, batch), batch)), batch);
+    y.transpose(0, 2).square().sum().backward();
+    return std::pair(y.detach(), leaf.grad());
+  };
+  const auto strided = run(x.permute({2, 1, 0})), packed = run(dense);
+  EXPECT_TRUE(close(strided.first, packed.first));
+  EXPECT_TRUE(close(strided.second, packed.second));
+}
+
+TEST(StandardLayers, ASecondDerivativeIsRefused) {
+  Bench bench;
+  const auto x = at::randn({4}).requires_grad_(true);
+  EXPECT_THROW(bench.build().ops().gelu(x).sum().backward({}, /*retain_graph=*/true, /*create_graph=*/true),
+               InvariantError);
+}
+
+TEST(StandardLayers, SayWhatDoesNotFit) {
+  Bench bench;
+  const auto message = [&](auto make) -> std::string {
+    try {
+      make(bench.build() / "blocks" / 0);
+    } catch (const UserError& e) {
+      return e.message() + " | " + e.hint();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(
+      message([](const Build& b) { b.linear("up", 0, 4); }),
+      "layer 'blocks.0.up': in is 0; it must be at least 1 | check the options of the model and the shape of the data");
+  EXPECT_EQ(message([](const Build& b) { b.attention("a", {.hidden = 10, .heads = 3}); }),
+            "layer 'blocks.0.a': 10 features cannot be split among 3 heads | choose a number of features that is a "
+            "multiple of the "
+            "number of heads");
+  EXPECT_EQ(message([](const Build& b) { b.dropout("d", 1); }),
+            "layer 'blocks.0.d': dropout is 1.000000; it must be in [0, 1) | ");
+  EXPECT_EQ(message([](const Build& b) { b.registered("tok.weight"); }),
+            "model: no tensor has the name 'blocks.0.tok.weight' yet | register it before the layer that shares it");
 }
 
 }  // namespace
