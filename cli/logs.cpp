@@ -26,7 +26,8 @@ struct LogsOptions {
 };
 
 int print_logs(const LogsOptions& options) {
-  const std::filesystem::path dir = std::filesystem::is_directory(options.run) ? options.run : find_run(options.run).run_dir;
+  const std::filesystem::path dir =
+      std::filesystem::is_directory(options.run) ? options.run : find_run(options.run).run_dir;
   LogReader reader(dir, options.rank);
   while (true) {
     const bool running = run_dir_holder(dir).has_value();  // before reading: what comes after it is read next time

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// dtrain agent-process, dtrain host-process: how dtrain starts itself again. Not for people, so --help does not have them.
+// dtrain agent-process, dtrain host-process: how dtrain starts itself again. Not for people, so --help does not have
+// them.
 #include "core/launch/processes.h"
 
 #include <CLI/CLI.hpp>

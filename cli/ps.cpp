@@ -41,7 +41,13 @@ std::array<std::string, 7> cells(const Row& row) {
       phase = worker->phase;
     }
   }
-  return {std::to_string(row.run.agent.pid), row.run.name, std::to_string(row.run.ranks), state, step, phase, row.run.run_dir};
+  return {std::to_string(row.run.agent.pid),
+          row.run.name,
+          std::to_string(row.run.ranks),
+          state,
+          step,
+          phase,
+          row.run.run_dir};
 }
 
 void print_table(const std::vector<Row>& rows) {
@@ -52,7 +58,8 @@ void print_table(const std::vector<Row>& rows) {
     for (std::size_t i = 0; i < line.size(); ++i) width[i] = std::max(width[i], line[i].size());
   }
   for (const auto& line : lines) {
-    for (std::size_t i = 0; i + 1 < line.size(); ++i) std::cout << line[i] << std::string(width[i] - line[i].size() + 2, ' ');
+    for (std::size_t i = 0; i + 1 < line.size(); ++i)
+      std::cout << line[i] << std::string(width[i] - line[i].size() + 2, ' ');
     std::cout << line.back() << '\n';
   }
 }
@@ -60,8 +67,9 @@ void print_table(const std::vector<Row>& rows) {
 void print_json(const std::vector<Row>& rows) {
   auto runs = ordered_json::array();
   for (const auto& [run, status] : rows) {
-    ordered_json entry = {{"pid", run.agent.pid},     {"name", run.name},       {"run_dir", run.run_dir},
-                          {"ranks", run.ranks},       {"started", run.started}, {"state", status ? status->state : "not answering"}};
+    ordered_json entry = {{"pid", run.agent.pid},   {"name", run.name},
+                          {"run_dir", run.run_dir}, {"ranks", run.ranks},
+                          {"started", run.started}, {"state", status ? status->state : "not answering"}};
     if (const auto* worker = status ? slowest(*status) : nullptr; worker != nullptr) {
       entry["step"] = worker->step;
       entry["phase"] = worker->phase;

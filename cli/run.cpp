@@ -19,6 +19,7 @@
 #include "core/launch/client.h"
 #include "core/launch/run_dir.h"
 #include "core/launch/runtime_library.h"
+#include "core/launch/thread_variables.h"
 #include "core/observe/terminal_view.h"
 #include "core/plan/make_plan.h"
 #include "core/plan/train_request.h"
@@ -67,10 +68,9 @@ void warn_of_too_many_threads(const RunRequest& request, RunView& view) {
 }
 
 Outcome run_here(const RunRequest& request, RunView& view) {
+  for (const auto& line : ignored_thread_variables(request.threads)) view.note(line);
   // Before the runtime and the libraries it brings read them.
-  for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) {
-    ::setenv(name, std::to_string(request.threads).c_str(), 1);
-  }
+  for (const char* name : kThreadVariables) ::setenv(name, std::to_string(request.threads).c_str(), 1);
   using Entry = int (*)(const RunRequest*, RunView*, Outcome*);
   Outcome outcome;
   reinterpret_cast<Entry>(runtime_entry("dtrain_runtime_in_process"))(&request, &view, &outcome);

@@ -92,6 +92,10 @@ function(dtrain_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE dtrain_flags ${ARG_LIBS} GTest::gtest GTest::gmock GTest::gtest_main)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT ARG_TORCH)
+    # What is tested is optimised; the tests themselves need not be, and compile in half the time.
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
   target_compile_definitions(${name} PRIVATE
     DTRAIN_BINARY="${CMAKE_BINARY_DIR}/${CMAKE_INSTALL_BINDIR}/dtrain"
     DTRAIN_PLUGINS="${CMAKE_BINARY_DIR}/${DTRAIN_PLUGIN_DIR}"

@@ -3,14 +3,15 @@
 # Everything that must be green: set-up, the release build with all tests, the sanitizers, and the second libtorch. Goes on after a
 # failure, except into what needs the failed part, and ends with a table; exit code 1 when anything failed.
 #
-#   packaging/test.sh              all sections
+#   packaging/test.sh              set-up, release build, all its tests, the quickstart
 #   packaging/test.sh quick        set-up, release build, quick tests
+#   packaging/test.sh full         the same as without argument, then the sanitizers and the second libtorch
 #
 # On two cores with cold caches it stays within 70 minutes; each section has a limit of its own, and so has the whole.
 set -uo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$root"
-only="${1:-all}"
+only="${1:-default}"
 jobs="$(nproc)"
 # Objects are shared between clones in different folders.
 export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
@@ -78,6 +79,7 @@ section "quick tests" "release build" 8 bash -c 'tests release quick "$jobs"'
 [ "$only" = quick ] && finish
 section "slow tests" "release build" 20 bash -c 'tests release slow 1'
 section "quickstart" "release build" 6 packaging/quickstart.sh
+[ "$only" = full ] || finish
 section "thread sanitizer build" "set-up" 10 bash -c 'build tsan'
 section "thread sanitizer tests" "thread sanitizer build" 8 bash -c 'tests tsan quick "$jobs"'
 section "second libtorch fetch" "set-up" 8 packaging/torch2.sh

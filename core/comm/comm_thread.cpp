@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/comm/comm_thread.h"
 
-#include <csignal>
-#include <utility>
-
 #include <dtrain/error.h>
+
+#include <csignal>
 
 namespace dtrain {
 
-CommThread::CommThread(std::function<void(std::size_t)> work) : work_(std::move(work)) {
+CommThread::CommThread(Stages& stages) : stages_(stages) {
   // Signals are for the threads that expect them.
   sigset_t all, before;
   ::sigfillset(&all);
@@ -28,15 +27,20 @@ CommThread::~CommThread() {
 
 void CommThread::begin(std::size_t buckets) {
   const std::lock_guard lock(mutex_);
-  ready_ = finished_ = 0;
+  DTRAIN_CHECK(!open_, "the round before is not finished");
+  open_ = true;
   total_ = buckets;
+  ready_ = posted_ = completed_ = 0;
+  drained_ = buckets == 0;
   error_ = nullptr;
 }
 
 void CommThread::submit(std::size_t bucket) {
   {
     const std::lock_guard lock(mutex_);
-    DTRAIN_CHECK(bucket == ready_, "buckets are started in order");
+    DTRAIN_CHECK(
+        open_ && bucket == ready_ && bucket < total_,
+        "bucket " + std::to_string(bucket) + " of " + std::to_string(total_) + " after " + std::to_string(ready_));
     ++ready_;
   }
   submitted_.notify_one();
@@ -44,30 +48,44 @@ void CommThread::submit(std::size_t bucket) {
 
 void CommThread::finish() {
   std::unique_lock lock(mutex_);
-  done_.wait(lock, [this] { return error_ != nullptr || finished_ == total_; });
+  DTRAIN_CHECK(open_ && ready_ == total_,
+               std::to_string(ready_) + " of " + std::to_string(total_) + " buckets were started");
+  done_.wait(lock, [this] { return error_ != nullptr || drained_; });
+  open_ = false;
   if (error_ != nullptr) std::rethrow_exception(error_);
+}
+
+bool CommThread::has_work() const {
+  return error_ == nullptr && !drained_ && (posted_ < ready_ || completed_ < posted_ || completed_ == total_);
 }
 
 void CommThread::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    submitted_.wait(lock, [this] { return stopping_ || (error_ == nullptr && finished_ < ready_); });
+    submitted_.wait(lock, [this] { return stopping_ || has_work(); });
     if (stopping_) return;
-    const auto bucket = finished_;
+    const bool post = posted_ < ready_ && posted_ - completed_ < kInFlight;
+    const bool complete = !post && completed_ < posted_;
     lock.unlock();
     std::exception_ptr error;
     try {
-      work_(bucket);
+      if (post) {
+        stages_.post(posted_);
+      } else if (complete) {
+        stages_.complete(completed_);
+      } else {
+        stages_.drain();
+      }
     } catch (...) {
       error = std::current_exception();
+      stages_.fail();
     }
     lock.lock();
-    if (error != nullptr) {
-      error_ = error;
-    } else {
-      ++finished_;
-    }
-    done_.notify_one();
+    error_ = error;
+    posted_ += post ? 1 : 0;
+    completed_ += complete ? 1 : 0;
+    drained_ = !post && !complete;
+    if (error_ != nullptr || drained_) done_.notify_one();
   }
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/comm/lane_tree.h"
 
+#include <dtrain/error.h>
+
 #include <algorithm>
 #include <optional>
-
-#include <dtrain/error.h>
 
 namespace dtrain {
 namespace {

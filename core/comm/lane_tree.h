@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fixed binary tree in which lanes are combined. It depends on the number of lanes alone, so a sum has the same bits whoever
-// computes which part of it.
+// The fixed binary tree in which lanes are combined. It depends on the number of lanes alone, so a sum has the same
+// bits whoever computes which part of it.
 #pragma once
 
 #include <compare>
@@ -34,8 +34,8 @@ LaneNode root_of(int lanes);
 // The largest nodes wholly inside `range`, in order of lanes; they cover it.
 std::vector<LaneNode> maximal_nodes(LaneRange range, int lanes);
 
-// How a rank folds its lanes in place while it computes them in order, like a binary counter: two finished siblings are added
-// into the left one's buffer.
+// How a rank folds its lanes in place while it computes them in order, like a binary counter: two finished siblings are
+// added into the left one's buffer.
 class FoldingPlan {
  public:
   struct Step {

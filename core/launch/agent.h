@@ -79,7 +79,6 @@ class Agent {
   // agent_host.cpp: the host and the preparation
   void start(RunRequest request);
   void start_host();
-  void note_ignored_threads();
   void on_host_frame(Frame&& frame);
   void on_prepared(const std::string& settings);
   void open_run_dir();

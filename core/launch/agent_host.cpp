@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -17,32 +16,19 @@
 #include "core/base/subprocess.h"
 #include "core/launch/agent.h"
 #include "core/launch/processes.h"
+#include "core/launch/thread_variables.h"
 
 namespace dtrain {
-namespace {
-
-constexpr const char* kThreadVariables[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"};
-
-}  // namespace
 
 void Agent::start(RunRequest request) {
   request_ = std::move(request);
   state_ = State::preparing;
   try {
     if (!request_.new_run_dir) lock_ = RunDirLock::before_prepare(request_.run_dir);
-    note_ignored_threads();
+    for (const auto& line : ignored_thread_variables(request_.threads)) note(line);
     start_host();
   } catch (...) {
     refuse(last_words_of_current_exception());
-  }
-}
-
-void Agent::note_ignored_threads() {
-  const auto threads = std::to_string(request_.threads);
-  for (const char* name : kThreadVariables) {
-    const char* value = std::getenv(name);
-    if (value == nullptr || value == threads) continue;
-    note(std::string(name) + "=" + value + " is ignored: threads per rank is train.threads (" + threads + ")");
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/launch/client_port.h"
 
+#include <algorithm>
 #include <string>
 
 namespace dtrain {
@@ -22,7 +23,7 @@ void ClientPort::offer(Message type, std::string_view payload) {
   if (full && EventLoop::Clock::now() - progress_ >= kPatience) dropping_ = true;
   // Twice the limit is reached only by reports, whose senders are not made to wait.
   if (dropping_ || backlog() >= 2 * kHigh) {
-    ++dropped_;
+    dropped_ += type == Message::log ? static_cast<std::uint64_t>(std::count(payload.begin(), payload.end(), '\n')) : 1;
   } else {
     send(type, payload);
   }

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/fault.h"
 #include "core/base/frames.h"
 #include "core/base/process.h"
 #include "core/launch/messages.h"
@@ -32,8 +33,9 @@ void check_one_thread() {
   if (names.size() == 1) return;
   std::string list;
   for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
-  DTRAIN_CHECK(names.size() == 1, "the host process has " + std::to_string(names.size()) +
-                                      " threads after preparing (" + list + "); workers cannot be forked from it");
+  throw UserError("the host process has " + std::to_string(names.size()) + " threads after preparing (" + list +
+                      "); workers cannot be forked from it",
+                  "a plugin may start threads in a worker only, not when it is loaded or prepared");
 }
 
 class Host final : public PrepareWatch {
@@ -48,6 +50,8 @@ class Host final : public PrepareWatch {
     if (!request) return 1;
     try {
       DTRAIN_CHECK(request->type == static_cast<std::uint8_t>(Message::prepare));
+      fault::arm_from_environment();
+      fault::point("launch.prepare");
       prepare(decoded<RunRequest>(request->payload));
       serve_spawns();
       return 0;

@@ -63,7 +63,14 @@ void LogRelay::take(std::string_view line) {
   write(line);
   const auto text = line.substr(0, line.size() - 1);
   if (text.find_first_not_of(" \t\r") != std::string_view::npos) last_line_.assign(text.substr(0, kMaxLastLine));
-  listener_("[" + tag_ + "] " + std::string(line));
+  batch_ += "[" + tag_ + "] ";
+  batch_ += line;
+}
+
+void LogRelay::tell() {
+  if (batch_.empty()) return;
+  listener_(batch_);
+  batch_.clear();
 }
 
 bool LogRelay::read_some(std::size_t budget) {
@@ -75,6 +82,7 @@ bool LogRelay::read_some(std::size_t budget) {
     if (n == 0) return false;
     total += static_cast<std::size_t>(n);
     splitter_.add({buffer.data(), static_cast<std::size_t>(n)}, [this](std::string_view line) { take(line); });
+    tell();
   }
   return true;
 }
@@ -87,6 +95,7 @@ void LogRelay::finish() {
   if (!pipe_.valid()) return;
   read_some(std::size_t{1} << 20);  // the most that a pipe holds
   splitter_.finish([this](std::string_view line) { take(line); });
+  tell();
   pipe_.reset();
 }
 

@@ -29,7 +29,7 @@ class LineSplitter {
 // listener.
 class LogRelay {
  public:
-  using Listener = std::function<void(std::string_view tagged_line)>;
+  using Listener = std::function<void(std::string_view tagged_lines)>;  // some lines at a time
 
   LogRelay(std::string tag, UniqueFd pipe, Listener listener);
 
@@ -54,13 +54,15 @@ class LogRelay {
   bool read_some(std::size_t budget);
   void take(std::string_view line);
   void write(std::string_view line);
+  void tell();
 
   std::string tag_;
   UniqueFd pipe_;
   Listener listener_;
   LineSplitter splitter_;
   LineFile file_;
-  std::string held_;  // lines before there is a file
+  std::string held_;   // lines before there is a file
+  std::string batch_;  // tagged lines for the listener
   std::string last_line_;
 };
 

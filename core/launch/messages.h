@@ -55,7 +55,7 @@ struct RunRequest {
   std::int64_t threads = 1;  // compute threads a rank
   double grace_s = 30;       // from a stop signal to the last process gone
   bool detach = false;
-  bool dry_run = false;       // prepare only: no run directory, no worker
+  bool dry_run = false;  // prepare only: no run directory, no worker
 };
 
 struct Started {

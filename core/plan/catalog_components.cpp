@@ -9,6 +9,8 @@ class CatalogComponents final : public ComponentSource {
   explicit CatalogComponents(const PluginCatalog::Places& places) : catalog_(places) {
     for (const auto& file : places.files) searched_.push_back(file.string());
     for (const auto& folder : places.folders) searched_.push_back(folder.string());
+    for (const auto& problem : catalog_.problems())
+      searched_.push_back("(passed over " + problem.path.string() + ": " + problem.message + ")");
   }
 
   std::vector<CatalogEntry> of_kind(std::string_view kind) const override { return catalog_.of_kind(kind); }

@@ -16,11 +16,10 @@
 namespace dtrain {
 namespace {
 
-Table& table_of(Table& root, const std::string& name, const Origin& origin) {
+// nullptr when the recipe has something else under that name, which the check reports.
+Table* table_of(Table& root, const std::string& name, const Origin& origin) {
   if (root.find(name) == nullptr) root.set(name, origin.place, {Table(), origin});
-  auto* table = root.find(name)->as<Table>();
-  static Table none;
-  return table != nullptr ? *table : none = Table();
+  return root.find(name)->as<Table>();
 }
 
 // The command line's own options, as if they were in the recipe.
@@ -28,24 +27,26 @@ void apply_options(const RecipeRequest& request, Table& root) {
   const auto here = std::filesystem::current_path().string();
   if (request.ranks) {
     const Origin origin{{"--ranks", 0, 0}, here, {}};
-    auto& launch = table_of(root, "launch", origin);
     Value value{*request.ranks, origin};
-    if (const auto* old = launch.find("ranks")) value.origin.replaced = {old->origin.place};
-    launch.set("ranks", origin.place, std::move(value));
+    if (auto* launch = table_of(root, "launch", origin)) {
+      if (const auto* old = launch->find("ranks")) value.origin.replaced = {old->origin.place};
+      launch->set("ranks", origin.place, std::move(value));
+    }
   }
   if (!request.plugin_files.empty()) {
     const Origin origin{{"--plugin", 0, 0}, here, {}};
-    auto& plugins = table_of(root, "plugins", origin);
+    auto* plugins = table_of(root, "plugins", origin);
+    if (plugins == nullptr) return;
     Array files;
     for (const auto& file : request.plugin_files) files.push_back({file, origin});
-    if (const auto* old = plugins.find("files")) {
+    if (const auto* old = plugins->find("files")) {
       if (const auto* list = old->as<Array>()) {
         files.insert(files.end(), list->begin(), list->end());
       } else {
         files.push_back(*old);
       }
     }
-    plugins.set("files", origin.place, {std::move(files), origin});
+    plugins->set("files", origin.place, {std::move(files), origin});
   }
 }
 

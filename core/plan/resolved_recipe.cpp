@@ -81,12 +81,14 @@ class Writer {
  private:
   static std::string table(const CheckedTable& table, const std::string& kind_key) {
     std::string out;
+    // What dtrain chooses by itself it may choose anew, so its options stay out.
+    const bool by_host = table.component_kind == "strategy" && table.origin.starts_with(kAutoStrategy);
     if (!table.component.empty()) {
-      const bool by_host = table.component_kind == "strategy" && table.origin.starts_with(kAutoStrategy);
       out += kind_key + " = " + toml_text(by_host ? kAutoStrategy : std::string_view(table.component)) + "\n";
     }
-    for (const auto& option : table.options)
-      out += toml_key(option.spec.name) + " = " + toml_text(shown_value(option)) + "\n";
+    for (const auto& option : table.options) {
+      if (option.host || !by_host) out += toml_key(option.spec.name) + " = " + toml_text(shown_value(option)) + "\n";
+    }
     return out;
   }
 

@@ -120,6 +120,10 @@ class PluginLoader::Watched {
 PluginLoader::PluginLoader(HostTags tags) : tags_(std::move(tags)) {}
 
 PluginLoader::~PluginLoader() {
+  shut_down();
+}
+
+void PluginLoader::shut_down() noexcept {
   while (!loaded_.empty()) {
     loaded_.back()->entry->shutdown();
     loaded_.pop_back();

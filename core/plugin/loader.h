@@ -24,9 +24,13 @@ using ComponentPtr = std::unique_ptr<Interface, std::function<void(Interface*)>>
 class PluginLoader {
  public:
   explicit PluginLoader(HostTags tags = host_tags());
-  ~PluginLoader();  // calls the plugins' shutdown functions in reverse order of loading; leaves them mapped
+  ~PluginLoader();  // shut_down()
   PluginLoader(const PluginLoader&) = delete;
   PluginLoader& operator=(const PluginLoader&) = delete;
+
+  // Calls the plugins' shutdown functions in reverse order of loading and forgets them; leaves them mapped. Nothing
+  // that they made may be alive.
+  void shut_down() noexcept;
 
   // Told the file before any code of a plugin runs in load() or create(), and an empty text afterwards, so that whoever
   // watches this process can name the plugin that killed it. An empty function ends it.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/base/utf8.h"
 #include "core/recipe/host_tables.h"
 #include "core/recipe/toml_reader.h"
 
@@ -150,6 +151,10 @@ std::vector<Setting> parse_settings(const std::vector<std::string>& texts, Mista
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const auto& text = texts[i];
     Setting setting{static_cast<int>(i) + 1, {}, {}};
+    if (!is_utf8(text)) {
+      mistakes.add(setting.place(), "", "the text is not UTF-8");
+      continue;
+    }
     const auto sign = text.find('=');
     if (sign != std::string::npos) setting.path = split_key(std::string_view(text).substr(0, sign));
     if (sign == std::string::npos || std::count(setting.path.begin(), setting.path.end(), "") > 0) {

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "core/base/utf8.h"
+
 namespace dtrain {
 
 std::optional<std::string> resolve_path(std::string_view text, const std::string& key, const Origin& origin,
@@ -34,6 +36,10 @@ std::optional<std::string> resolve_path(std::string_view text, const std::string
   }
   if (path.empty() || path.find("://") != std::string::npos) return path;
   auto absolute = (std::filesystem::path(origin.folder) / path).lexically_normal().string();
+  if (!is_utf8(absolute)) {
+    mistakes.add(origin.place, key, "the path \"" + absolute + "\" is not UTF-8", "rename the folders or files");
+    return std::nullopt;
+  }
   if (absolute.size() > 1 && absolute.ends_with('/')) absolute.pop_back();
   return absolute;
 }

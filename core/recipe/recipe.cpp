@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/base/utf8.h"
 #include "core/recipe/host_tables.h"
 #include "core/recipe/merge.h"
 #include "core/recipe/path_text.h"
@@ -170,6 +171,7 @@ Recipe load_recipe(const RecipeInput& input, MistakeList& mistakes) {
     own = loader.document(std::string(std::istreambuf_iterator<char>(*input.in), {}), "stdin", here);
   } else {
     recipe.name = fs::path(input.path).stem().string();
+    if (!is_utf8(recipe.name)) recipe.name = "run";
     own = loader.file(input.path, {}, "");
   }
   if (!input.site.empty()) {

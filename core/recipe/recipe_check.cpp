@@ -26,6 +26,10 @@ std::vector<std::string> names_of(const std::vector<CatalogEntry>& entries) {
   return out;
 }
 
+std::string article(std::string_view noun) {
+  return noun.find_first_of("aeiou") == 0 ? "an" : "a";
+}
+
 // What one table may hold.
 struct Allowed {
   std::string component_kind;
@@ -38,7 +42,8 @@ struct Allowed {
 
 class Check {
  public:
-  Check(const ComponentSource& components, MistakeList& mistakes) : components_(components), mistakes_(mistakes) {}
+  Check(const Recipe& recipe, const ComponentSource& components, MistakeList& mistakes)
+      : file_{recipe.files.front(), 0, 0}, components_(components), mistakes_(mistakes) {}
 
   CheckedSection section(const TableSpec& spec, const Value* value) {
     CheckedSection out{.spec = &spec, .present = value != nullptr, .table = {}, .lists = {}};
@@ -58,8 +63,8 @@ class Check {
     Allowed allowed{spec.component_kind, spec.kind_key, spec.default_kind, spec.rule, &spec.options, {}};
     if (spec.optional && value == nullptr) allowed.component_kind.clear();
     for (const auto& list : spec.lists) allowed.list_names.push_back(list.name);
-    out.table = check_table(*table, allowed, spec.name, spec.name, value == nullptr ? Place() : value->origin.place);
-    for (const auto& list : spec.lists) out.lists.push_back(check_list(list, spec.name, table->find(list.name)));
+    out.table = check_table(*table, allowed, spec.name, spec.name, value == nullptr ? file_ : value->origin.place);
+    for (const auto& list : spec.lists) out.lists.push_back(check_list(list, out.table, table->find(list.name)));
     return out;
   }
 
@@ -134,7 +139,7 @@ class Check {
       if (auto checked = check_value(*value, spec, key, mistakes_))
         out.options.push_back({spec, std::move(*checked), origin_text(value->origin), value->origin.place, host});
     } else if (spec.required) {
-      missing(out.place, key, allowed_text(spec));
+      missing(out.place, key, expected_text(spec));
     } else if (has_default) {
       out.options.push_back({spec, spec.default_value, "default", {}, host});
     }
@@ -158,7 +163,7 @@ class Check {
       out.place = value->origin.place;
     } else if (allowed.default_kind.empty()) {
       missing(out.place, key,
-              "the name of a " + allowed.component_kind + ": " +
+              "the name of " + article(allowed.component_kind) + " " + allowed.component_kind + ": " +
                   join(names_of(components_.of_kind(allowed.component_kind))));
       return false;
     } else {
@@ -175,15 +180,15 @@ class Check {
     auto names = names_of(components_.of_kind(kind));
     if (kind == "strategy") names.emplace_back(kAuto);
     const auto near = nearest_name(out.component, names);
-    std::string message = "there is no " + kind + " " + toml_text(out.component);
+    auto message = "there is no " + kind + " " + toml_text(out.component);
+    message += names.empty() ? "; no plugin offers any" : "; available: " + join(names);
     if (!near.empty()) message += "; did you mean " + toml_text(near) + "?";
-    message += names.empty() ? "; no plugin offers any" : " There are: " + join(names);
     mistakes_.add(out.place, key, message, "searched: " + join(components_.searched()));
     return false;
   }
 
-  CheckedList check_list(const ListSpec& spec, const std::string& table, const Value* value) {
-    CheckedList out{&spec, table + "." + spec.name, {}, {}};
+  CheckedList check_list(const ListSpec& spec, const CheckedTable& table, const Value* value) {
+    CheckedList out{&spec, table.path + "." + spec.name, {}, {}};
     if (value == nullptr) {
       if (spec.required) {
         missing(
@@ -251,6 +256,7 @@ class Check {
     }
   }
 
+  Place file_;  // of what is missing altogether
   const ComponentSource& components_;
   MistakeList& mistakes_;
 };
@@ -278,7 +284,7 @@ const CheckedList& CheckedRecipe::list(std::string_view table, std::string_view 
 }
 
 CheckedRecipe check_recipe(const Recipe& recipe, const ComponentSource& components, MistakeList& mistakes) {
-  Check check(components, mistakes);
+  Check check(recipe, components, mistakes);
   CheckedRecipe out;
   check.top_level(recipe.root);
   for (const auto& spec : host_tables()) out.sections.push_back(check.section(spec, recipe.root.find(spec.name)));

@@ -129,7 +129,7 @@ class Checker {
     const auto quantity = spec_.unit.empty() ? std::nullopt : parse_quantity(*text, spec_.unit);
     if (!quantity) return wrong_type(value);
     if (*quantity != std::floor(*quantity) || std::abs(*quantity) > 9e15) {
-      return mistake(value, "expected " + allowed_text(spec_) + ", found " + toml_text(*text) + " = " +
+      return mistake(value, "expected " + expected_text(spec_) + ", found " + toml_text(*text) + " = " +
                                 toml_text(*quantity) + " " + spec_.unit);
     }
     return integer({static_cast<std::int64_t>(*quantity), value.origin});
@@ -163,7 +163,7 @@ class Checker {
     if (!check_no_variables(*text, key_, value.origin, mistakes_)) return std::nullopt;
     if (!spec_.choices.empty() && std::count(spec_.choices.begin(), spec_.choices.end(), *text) == 0) {
       const auto near = nearest_name(*text, spec_.choices);
-      return mistake(value, "expected " + allowed_text(spec_) + ", found " + toml_text(*text),
+      return mistake(value, "expected " + expected_text(spec_) + ", found " + toml_text(*text),
                      near.empty() ? "" : "did you mean " + toml_text(near) + "?");
     }
     return *text;
@@ -171,13 +171,13 @@ class Checker {
 
   std::optional<OptionValue> wrong_type(const Value& value) const {
     if (const auto* huge = value.as<HugeNumber>()) {
-      return mistake(value, huge->literal + " does not fit into 64 bits; expected " + allowed_text(spec_));
+      return mistake(value, huge->literal + " does not fit into 64 bits; expected " + expected_text(spec_));
     }
-    return mistake(value, "expected " + allowed_text(spec_) + ", found " + describe(value), hint(value));
+    return mistake(value, "expected " + expected_text(spec_) + ", found " + describe(value), hint(value));
   }
 
   std::optional<OptionValue> out_of_range(const Value& value) const {
-    return mistake(value, describe(value) + " is out of range; expected " + allowed_text(spec_));
+    return mistake(value, describe(value) + " is out of range; expected " + expected_text(spec_));
   }
 
   std::string hint(const Value& value) const {
@@ -209,7 +209,7 @@ class Checker {
 
 }  // namespace
 
-std::string allowed_text(const OptionSpec& spec) {
+std::string expected_text(const OptionSpec& spec) {
   const auto type = element_type(spec.type);
   std::string out;
   if (type == OptionType::boolean) {

@@ -19,6 +19,6 @@ std::optional<OptionValue> check_value(const Value& value, const OptionSpec& spe
                                        MistakeList& mistakes);
 
 // "an integer from 1 to 512", "one of \"a\", \"b\"", "a real number > 0 (s; or text with ms, s, min ...)".
-std::string allowed_text(const OptionSpec& spec);
+std::string expected_text(const OptionSpec& spec);
 
 }  // namespace dtrain

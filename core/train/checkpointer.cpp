@@ -96,18 +96,25 @@ SaveOutcome Checkpointer::save(const TrainPosition& position, const MetricValues
         for (const auto& [name, value] : metrics) manifest.metrics[name] = value;
         s_.store->commit(nonce, std::move(manifest), entries);
         outcome.removed = s_.store->prune(s_.retention).removed;
-      } else {
-        s_.store->discard(position.step, nonce);
       }
     } catch (const RecoverableError& e) {
       if (e.kind() != RecoverableError::Kind::store_unavailable) throw;
       published = kFailed + std::string(e.what());
     }
+    if (!outcome.error.empty() || published.front() == kFailed) discard(position.step, nonce);
   }
   published = gather(s_.group, published).front();
   if (published.front() == kFailed && outcome.error.empty()) outcome.error = "rank 0: " + published.substr(1);
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return outcome;
+}
+
+// What a failed save leaves is of no use; when the store fails here too, the next start removes it.
+void Checkpointer::discard(std::int64_t step, const std::string& nonce) {
+  try {
+    s_.store->discard(step, nonce);
+  } catch (const RecoverableError&) {
+  }
 }
 
 void Checkpointer::load(const Checkpoint& checkpoint) {

@@ -47,6 +47,7 @@ class Checkpointer {
 
  private:
   std::vector<TensorSlice> my_slices() const;
+  void discard(std::int64_t step, const std::string& nonce);
 
   Setup s_;
   std::vector<int> owners_;  // which rank writes each piece of the state

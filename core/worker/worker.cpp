@@ -280,6 +280,7 @@ int Worker::run() {
     feed_.abort();
   });
   link_.phase("load", resume_.position.step);
+  if (seat_.rank == 0) checkpoints_.checkpoints->clean_stale();  // saves that a killed run did not end
   if (resume_.checkpoint) {
     checkpointer_.load(*resume_.checkpoint);
   } else {

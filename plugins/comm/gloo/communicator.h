@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <dtrain/comm.h>
+
+#include <atomic>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 
-#include <gloo/rendezvous/context.h>
-
-#include <dtrain/comm.h>
-
-#include "address.h"
-#include "recording.h"
+#include "mesh.h"
 
 namespace dtrain::gloo_plugin {
 
-// A group over TCP: a full mesh of connections, one thread of Gloo's own that moves data.
+// A group over TCP: a full mesh of connections, one thread of Gloo's own that moves data and one that watches.
+// Collectives are complete when they return.
+//
+// The peer that an error names is the one at whose connection this rank noticed it: a peer that has aborted looks like
+// a dead one. Messages of different sizes never match: both sides run into the time limit.
 class GlooCommunicator final : public Communicator {
  public:
   struct Options {
@@ -40,12 +44,14 @@ class GlooCommunicator final : public Communicator {
   void abort() noexcept override;
 
  private:
-  void check_usable(int peer) const;
+  std::unique_ptr<Work> start(void* data, std::size_t bytes, int peer, std::uint64_t tag, Direction direction);
+  void run(const std::string& name, const std::function<void()>& collective);
 
   CommContext context_;
   std::set<std::string, std::less<>> capabilities_{"all_reduce", "broadcast"};
-  std::shared_ptr<BufferRegistry> registry_ = std::make_shared<BufferRegistry>();
-  std::shared_ptr<gloo::rendezvous::Context> mesh_;
+  std::shared_ptr<Mesh> mesh_;
+  std::shared_ptr<std::atomic<int>> in_flight_ = std::make_shared<std::atomic<int>>(0);  // messages
+  std::mutex collective_;                                                                // held while one runs
 };
 
 }  // namespace dtrain::gloo_plugin

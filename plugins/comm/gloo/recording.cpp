@@ -9,83 +9,60 @@ namespace {
 
 namespace transport = gloo::transport;
 
-class RecordingBuffer final : public transport::UnboundBuffer {
- public:
-  RecordingBuffer(std::unique_ptr<transport::UnboundBuffer> inner, std::shared_ptr<BufferRegistry> registry)
-      : UnboundBuffer(inner->ptr, inner->size), inner_(std::move(inner)), registry_(std::move(registry)) {
-    registry_->add(inner_.get());
-  }
-  ~RecordingBuffer() override { registry_->remove(inner_.get()); }
+// The finaliser of SplitMix64 (Steele, Lea, Flood 2014): a bijection that spreads every bit.
+std::uint64_t mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
 
-  bool waitRecv(int* rank, std::chrono::milliseconds timeout) override { return inner_->waitRecv(rank, timeout); }
-  bool waitSend(int* rank, std::chrono::milliseconds timeout) override { return inner_->waitSend(rank, timeout); }
-  void abortWaitRecv() override { inner_->abortWaitRecv(); }
-  void abortWaitSend() override { inner_->abortWaitSend(); }
-  void send(int peer, std::uint64_t slot, std::size_t offset, std::size_t bytes) override {
-    inner_->send(peer, slot, offset, bytes);
-  }
-  void recv(int peer, std::uint64_t slot, std::size_t offset, std::size_t bytes) override {
-    inner_->recv(peer, slot, offset, bytes);
-  }
-  void recv(std::vector<int> peers, std::uint64_t slot, std::size_t offset, std::size_t bytes) override {
-    inner_->recv(std::move(peers), slot, offset, bytes);
-  }
-
- private:
-  std::unique_ptr<transport::UnboundBuffer> inner_;
-  std::shared_ptr<BufferRegistry> registry_;
-};
-
-class RecordingContext final : public transport::Context {
- public:
-  RecordingContext(std::shared_ptr<transport::Context> inner, std::shared_ptr<BufferRegistry> registry)
-      : Context(inner->rank, inner->size), inner_(std::move(inner)), registry_(std::move(registry)) {}
-
-  std::unique_ptr<transport::Pair>& getPair(int peer) override { return inner_->getPair(peer); }
-  std::unique_ptr<transport::Pair>& createPair(int peer) override {
-    inner_->setTimeout(getTimeout());  // not virtual: what was set on this object is passed on here
-    return inner_->createPair(peer);
-  }
-  std::unique_ptr<transport::UnboundBuffer> createUnboundBuffer(void* data, std::size_t bytes) override {
-    return std::make_unique<RecordingBuffer>(inner_->createUnboundBuffer(data, bytes), registry_);
-  }
-
- private:
-  std::shared_ptr<transport::Context> inner_;
-  std::shared_ptr<BufferRegistry> registry_;
-};
-
-void end_waits(transport::UnboundBuffer& buffer) {
-  buffer.abortWaitRecv();
-  buffer.abortWaitSend();
+std::uint64_t slot_of(std::uint64_t slot, std::size_t bytes) {
+  return mix(mix(slot) + bytes);
 }
 
 }  // namespace
 
-void BufferRegistry::add(transport::UnboundBuffer* buffer) {
-  const std::lock_guard lock(mutex_);
-  buffers_.insert(buffer);
-  if (aborted_) end_waits(*buffer);
+RecordingBuffer::RecordingBuffer(std::unique_ptr<transport::UnboundBuffer> inner, std::shared_ptr<Waits> waits)
+    : UnboundBuffer(inner->ptr, inner->size), inner_(std::move(inner)), waits_(std::move(waits)) {}
+
+bool RecordingBuffer::waitRecv(int* rank, std::chrono::milliseconds) {
+  waits_->wait(*inner_, Direction::receive, source_);
+  if (rank != nullptr) *rank = source_;
+  return true;
 }
 
-void BufferRegistry::remove(transport::UnboundBuffer* buffer) {
-  const std::lock_guard lock(mutex_);
-  buffers_.erase(buffer);
+bool RecordingBuffer::waitSend(int* rank, std::chrono::milliseconds) {
+  waits_->wait(*inner_, Direction::send, target_);
+  if (rank != nullptr) *rank = target_;
+  return true;
 }
 
-void BufferRegistry::abort() {
-  const std::lock_guard lock(mutex_);
-  aborted_ = true;
-  for (auto* buffer : buffers_) end_waits(*buffer);
+std::size_t RecordingBuffer::length(std::size_t offset, std::size_t bytes) const {
+  return bytes == kUnspecifiedByteCount ? size - offset : bytes;
 }
 
-bool BufferRegistry::aborted() const {
-  const std::lock_guard lock(mutex_);
-  return aborted_;
+void RecordingBuffer::send(int peer, std::uint64_t slot, std::size_t offset, std::size_t bytes) {
+  target_ = peer;
+  bytes = length(offset, bytes);
+  inner_->send(peer, slot_of(slot, bytes), offset, bytes);
 }
 
-std::shared_ptr<transport::Context> RecordingDevice::createContext(int rank, int size) {
-  return std::make_shared<RecordingContext>(inner_->createContext(rank, size), registry_);
+void RecordingBuffer::recv(int peer, std::uint64_t slot, std::size_t offset, std::size_t bytes) {
+  source_ = peer;
+  bytes = length(offset, bytes);
+  inner_->recv(peer, slot_of(slot, bytes), offset, bytes);
+}
+
+void RecordingBuffer::recv(std::vector<int> peers, std::uint64_t slot, std::size_t offset, std::size_t bytes) {
+  DTRAIN_CHECK(peers.size() == 1, "a receive names one peer");
+  recv(peers.front(), slot, offset, bytes);
+}
+
+RecordingContext::RecordingContext(std::shared_ptr<transport::Context> inner, std::shared_ptr<Waits> waits)
+    : Context(inner->rank, inner->size), inner_(std::move(inner)), waits_(std::move(waits)) {}
+
+std::unique_ptr<transport::UnboundBuffer> RecordingContext::createUnboundBuffer(void* data, std::size_t bytes) {
+  return std::make_unique<RecordingBuffer>(inner_->createUnboundBuffer(data, bytes), waits_);
 }
 
 }  // namespace dtrain::gloo_plugin

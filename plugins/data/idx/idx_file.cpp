@@ -7,11 +7,13 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <system_error>
 
 namespace {
@@ -67,9 +69,11 @@ class Input {
 
   [[noreturn]] void fail() {
     int status = Z_OK;
-    const std::string text = ::gzerror(file_.get(), &status);
+    const std::string_view text = ::gzerror(file_.get(), &status);
     if (status == Z_ERRNO) bad(path_, "cannot read: " + std::generic_category().message(errno));
-    bad(path_, "the gzip data are damaged (" + text + ")");
+    // zlib puts its own name of the file, "<fd:N>: ", before the reason.
+    const auto reason = text.substr(text.starts_with("<fd:") ? std::min(text.find(": ") + 2, text.size()) : 0);
+    bad(path_, "the gzip data are damaged (" + std::string(reason) + ")");
   }
 
   std::string path_;

@@ -78,7 +78,8 @@ class Lister {
     const int error = errno;
     const std::unique_ptr<glob_t, void (*)(glob_t*)> owner(&found, &::globfree);
     if (status == GLOB_NOMATCH) {
-      throw dtrain::UserError("data text: no file matches " + pattern,
+      throw dtrain::UserError("data text: cannot read " + pattern + ": " + std::generic_category().message(ENOENT) +
+                                  ", nor does anything match it as a pattern",
                               "check data.path; a relative path starts at the recipe's folder");
     }
     if (status != 0) throw_file_error("search", pattern, status == GLOB_NOSPACE ? ENOMEM : error);

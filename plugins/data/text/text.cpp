@@ -52,6 +52,7 @@ class Text final : public dt::DataSet {
     if (context.seq_len < 1) {
       throw dt::UserError("data text: the recipe has no data.seq_len", "set data.seq_len, the tokens of one sample");
     }
+    if (options.path.empty()) throw dt::UserError("data text: data.path names no file", "name files, folders or globs");
     const auto vocab = context.tokenizer->vocab_size();
     TokenArray tokens(vocab);
     for (const auto& path : list_files(options.path)) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fake_dtrain run PLAN_JSON RUN_DIR|- RANKS GRACE_S [detach|in-process]: the real client, agent and host around the fake runtime. Prints what
-// a client sees, one line each, on standard error.
+// fake_dtrain run PLAN_JSON RUN_DIR|- RANKS GRACE_S [detach|in-process]: the real client, agent and host around the
+// fake runtime. Prints what a client sees, one line each, on standard error.
+#include <dtrain/error.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <iostream>
-
-#include <dtrain/error.h>
 
 #include "core/launch/client.h"
 #include "core/launch/in_process.h"
@@ -22,7 +21,9 @@ class View final : public dtrain::RunView {
   void note(std::string_view text) override { std::cerr << "note: " << text << std::endl; }
   void log(std::string_view lines) override { std::cerr << lines << std::flush; }
   void ready(const std::string& json) override { std::cerr << "ready: " << json << std::endl; }
-  void started(const dtrain::Started& s) override { std::cerr << "started: " << s.agent_pid << ' ' << s.run_dir << std::endl; }
+  void started(const dtrain::Started& s) override {
+    std::cerr << "started: " << s.agent_pid << ' ' << s.run_dir << std::endl;
+  }
   void report(const std::string& json) override { std::cerr << "report: " << json << std::endl; }
   int blocked_output() const override { return -1; }
   void continue_output() override {}

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A runtime that trains nothing. The "plan" is a JSON object that says what to do:
-//   steps, step_ms       how many steps of which length; every step ends with a commit in which all ranks agree to stop
-//   prepare              "crash", "crash_loading", "exit_loading", "throw", "sleep", "thread", "chatter"
-//   fail: {rank, step, how}  how one rank fails: "exit", "abort", "user", "recoverable", "plugin", "kill", "hang", "diverge"
-//   ignore_stop          ranks never stop
-//   save_ms              how long rank 0 takes to save when the run stops or ends
-//   say: {lines}, flood: bytes without a newline, helper: true (each rank starts a child process)
+// - steps, step_ms: how many steps of which length; every step ends with a commit in which all ranks agree to stop
+// - prepare: "crash", "crash_loading", "exit_loading", "throw", "sleep", "thread", "chatter"
+// - fail: {rank, step, how}: how one rank fails, see fail_if_told
+// - ignore_stop: ranks never stop
+// - save_ms: how long rank 0 takes to save when the run stops or ends
+// - lines: how many lines each rank prints; flood: bytes it prints without a newline
+// - say_threads: ranks print OMP_NUM_THREADS
+// - helper: each rank starts a child process
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -14,11 +16,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <thread>
-
 #include <nlohmann/json.hpp>
-
-#include <dtrain/error.h>
+#include <thread>
 
 #include "core/launch/host.h"
 #include "core/launch/in_process.h"
@@ -35,7 +34,8 @@ class Fake final : public dtrain::HostProgram {
     (void)run_dir;
     prepare_as_told(plan_.value("prepare", ""), watch);
     marker_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    return json{{"settings", {{"model", "fake"}}}, {"total_steps", plan_.value("steps", 0)}, {"unit", "samples"}}.dump();
+    return json{{"settings", {{"model", "fake"}}}, {"total_steps", plan_.value("steps", 0)}, {"unit", "samples"}}
+        .dump();
   }
 
   int run_worker(const dtrain::WorkerSeat& seat, dtrain::AgentLink& link) override {
@@ -87,6 +87,7 @@ class Fake final : public dtrain::HostProgram {
   }
 
   void say() {
+    if (plan_.value("say_threads", false)) std::printf("OMP_NUM_THREADS is %s\n", std::getenv("OMP_NUM_THREADS"));
     for (int line = 0; line < plan_.value("lines", 0); ++line) {
       std::printf("line %d of rank %d %s\n", line, seat_->rank, std::string(80, 'x').c_str());
     }
@@ -103,7 +104,8 @@ class Fake final : public dtrain::HostProgram {
     if (how == "abort") std::abort();
     if (how == "kill") ::raise(SIGKILL);
     if (how == "user") throw dtrain::UserError("sample 7 is broken", "mend it");
-    if (how == "recoverable") throw dtrain::RecoverableError(dtrain::RecoverableError::Kind::peer_lost, "peer is gone", 0);
+    if (how == "recoverable")
+      throw dtrain::RecoverableError(dtrain::RecoverableError::Kind::peer_lost, "peer is gone", 0);
     if (how == "plugin") throw std::runtime_error("plugin fault");
     if (how == "diverge") throw dtrain::UserError("loss is NaN at step 3", "lower lr", {}, 4);
     if (how == "rendezvous") link_->get("nobody sets this", 100ms);
@@ -123,7 +125,8 @@ class Fake final : public dtrain::HostProgram {
   }
 
   void report(int step) {
-    link_->report(json{{"event", "step"}, {"step", step}, {"loss", 1.0 / (step + 1)}, {"samples", step * 8}}.dump(), false);
+    link_->report(json{{"event", "step"}, {"step", step}, {"loss", 1.0 / (step + 1)}, {"samples", step * 8}}.dump(),
+                  false);
   }
 
   void save(int step) {
@@ -148,7 +151,8 @@ extern "C" [[gnu::visibility("default")]] int dtrain_runtime_host(int agent_sock
 }
 
 extern "C" [[gnu::visibility("default")]] int dtrain_runtime_in_process(const dtrain::RunRequest* request,
-                                                                       dtrain::RunView* view, dtrain::Outcome* outcome) {
+                                                                        dtrain::RunView* view,
+                                                                        dtrain::Outcome* outcome) {
   Fake program;
   *outcome = dtrain::run_in_process(*request, program, *view);
   return 0;

@@ -134,7 +134,9 @@ Outcome FakeRun::outcome() const {
   return decoded<Outcome>(output_.substr(begin + 9, end - begin - 9));
 }
 
-void FakeRun::signal(int number) const { ::kill(client_, number); }
+void FakeRun::signal(int number) const {
+  ::kill(client_, number);
+}
 
 std::string FakeRun::run_dir() {
   if (!wait_for("started: ") || !wait_for("\n")) return {};
@@ -150,7 +152,9 @@ pid_t FakeRun::agent() {
   return std::atoi(output_.c_str() + output_.find("started: ") + 9);
 }
 
-nlohmann::json FakeRun::membership() { return events_of(run_dir(), "membership").at(0); }
+nlohmann::json FakeRun::membership() {
+  return events_of(run_dir(), "membership").at(0);
+}
 
 std::vector<pid_t> FakeRun::workers() {
   std::vector<pid_t> pids;

@@ -3,18 +3,17 @@
 // Runs of the fake dtrain, and what is left of them.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sys/types.h>
 
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "core/launch/messages.h"
 
@@ -40,9 +39,9 @@ class FakeRun {
   ~FakeRun();
 
   pid_t client() const { return client_; }
-  pid_t agent();                       // waits until the run has started
+  pid_t agent();  // waits until the run has started
   pid_t host();
-  std::vector<pid_t> workers();        // by rank
+  std::vector<pid_t> workers();  // by rank
   std::string run_dir();
 
   // Reads standard error until it has `text`; fails the test after `timeout`.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How runs end: exit codes, messages, what is left.
-#include <csignal>
-
 #include <gmock/gmock.h>
+
+#include <csignal>
 
 #include "tests/multiproc/launch/fixture.h"
 
@@ -35,7 +35,8 @@ class Failures : public LaunchTest, public ::testing::WithParamInterface<Failure
 
 TEST_P(Failures, TheFirstFailingRankIsNamed) {
   const auto& c = GetParam();
-  FakeRun run(dir_, {.plan = std::string(R"({"steps": 100000, "fail": {"rank": 2, "step": 3, "how": ")") + c.how + "\"}}"});
+  FakeRun run(dir_,
+              {.plan = std::string(R"({"steps": 100000, "fail": {"rank": 2, "step": 3, "how": ")") + c.how + "\"}}"});
   EXPECT_EQ(run.wait(), c.exit_code) << run.output();
   const auto outcome = run.outcome();
   ASSERT_TRUE(outcome.failure.has_value()) << run.output();
@@ -47,15 +48,16 @@ TEST_P(Failures, TheFirstFailingRankIsNamed) {
   EXPECT_THAT(run.processes(), IsEmpty());
 }
 
-INSTANTIATE_TEST_SUITE_P(B55, Failures,
-                         ::testing::Values(FailureCase{"exit", 1, "ended with exit code 17 in phase forward, step 3"},
-                                           FailureCase{"abort", 1, "was killed by signal 6 (SIGABRT) in phase forward, step 3"},
-                                           FailureCase{"kill", 1, "was killed by signal 9 (SIGKILL) in phase forward, step 3"},
-                                           FailureCase{"user", 2, "last words: sample 7 is broken"},
-                                           FailureCase{"plugin", 1, "last words: plugin fault"},
-                                           FailureCase{"recoverable", 1, "last words: peer is gone"},
-                                           FailureCase{"rendezvous", 1, "last words: rendezvous timed out"}),
-                         [](const auto& test) { return test.param.how; });
+INSTANTIATE_TEST_SUITE_P(
+    B55, Failures,
+    ::testing::Values(FailureCase{"exit", 1, "ended with exit code 17 in phase forward, step 3"},
+                      FailureCase{"abort", 1, "was killed by signal 6 (SIGABRT) in phase forward, step 3"},
+                      FailureCase{"kill", 1, "was killed by signal 9 (SIGKILL) in phase forward, step 3"},
+                      FailureCase{"user", 2, "last words: sample 7 is broken"},
+                      FailureCase{"plugin", 1, "last words: plugin fault"},
+                      FailureCase{"recoverable", 1, "last words: peer is gone"},
+                      FailureCase{"rendezvous", 1, "last words: rendezvous timed out"}),
+    [](const auto& test) { return test.param.how; });
 
 }  // namespace
 }  // namespace dtrain::testing

@@ -24,6 +24,7 @@ ALLOWED = {
     "recipe": {"base", "plugin"},
     "plan": {"base", "plugin", "recipe"},
     **{service: FOUNDATION for service in SERVICES},
+    "observe": FOUNDATION | {"launch"},  # shows what the launcher reports
     "nn": FOUNDATION,
     "infer": FOUNDATION | {"nn"},
     "train": FOUNDATION | SERVICES - {"launch"} | {"nn"},
@@ -34,6 +35,7 @@ CLI_MAY_USE = FOUNDATION | SERVICES  # the command line answers in milliseconds:
 TORCH_FREE_PLUGINS = {"comm", "stores", "tokenizers", "data", "optimizers", "schedules", "sinks", "strategies"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+RAW_STRING = re.compile(r'R"([^(\s]*)\(.*?\)\1"', re.DOTALL)  # text of another file: it includes nothing here
 TORCH_HEADER = re.compile(r"^(ATen|torch|c10|caffe2)/")
 TORCH_VERSION = re.compile(r"\bTORCH_VERSION(_MAJOR|_MINOR|_PATCH)?\b")
 CPP = (".h", ".cpp")
@@ -68,7 +70,7 @@ class Tree:
 
     def includes(self, path):
         if path not in self.found:
-            self.found[path] = INCLUDE.findall(self.text[path])
+            self.found[path] = INCLUDE.findall(RAW_STRING.sub('""', self.text[path]))
         return self.found[path]
 
     def resolve(self, includer, quote, header):

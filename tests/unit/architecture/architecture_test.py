@@ -88,6 +88,11 @@ class Sources(unittest.TestCase):
         self.expect({"plugins/stores/local/local.cpp": "#include <c10/util/Half.h>\n"},
                     "plugins/stores/local/local.cpp: must be free of libtorch, but includes c10/util/Half.h")
 
+    def test_text_in_raw_strings_includes_nothing(self):
+        self.expect({"cli/main.cpp": 'auto text = R"cpp(\n#include <torch/torch.h>\n)cpp";\nauto other = R"(\n#include <ATen/ATen.h>\n)";\n'})
+        self.expect({"cli/main.cpp": 'auto text = R"(a)";\n#include <torch/torch.h>\nauto other = R"(b)";\n'},
+                    "cli/main.cpp: must be free of libtorch, but includes torch/torch.h")
+
     def test_version_of_libtorch(self):
         self.expect({"core/nn/linear.cpp": "#if TORCH_VERSION_MAJOR > 1\n#endif\n"},
                     "core/nn/linear.cpp: tests the version of libtorch, which only torch_compat.h may")

@@ -18,6 +18,7 @@
 #include <system_error>
 #include <vector>
 
+#include "core/base/log.h"
 #include "core/ckpt/checkpoint_store.h"
 #include "plugins/stores/local/local_store.h"
 #include "tests/support/temp_folder.h"
